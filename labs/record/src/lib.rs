@@ -1,0 +1,1 @@
+//! Records, claims and verdicts: what the labs write and the site reads.

@@ -1,0 +1,2 @@
+//! The book.
+fn main() {}

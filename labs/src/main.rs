@@ -1,0 +1,2 @@
+//! The labs command.
+fn main() {}
