@@ -1,0 +1,28 @@
+// What a lab's times are held against: a launch that does nothing, and a read that does nothing else.
+#include "common.cuh"
+
+// The launch floor: no time below this one's says anything about a kernel.
+extern "C" __global__ void empty() {}
+
+// The read roofline: 16-byte loads, four in flight a thread, one word kept so that no load is dropped.
+// The branch is never taken for finite input; the compiler cannot know it.
+extern "C" __global__ void read_only(const float4* in, float* out, u64 quads) {
+    const u64 stride = u64(gridDim.x) * blockDim.x;
+    u64 q = u64(blockIdx.x) * blockDim.x + threadIdx.x;
+    float kept = 0.0f;
+    for (; q + 3 * stride < quads; q += 4 * stride) {
+        const float4 a = in[q];
+        const float4 b = in[q + stride];
+        const float4 c = in[q + 2 * stride];
+        const float4 d = in[q + 3 * stride];
+        kept += ((a.x + a.y) + (a.z + a.w)) + ((b.x + b.y) + (b.z + b.w));
+        kept += ((c.x + c.y) + (c.z + c.w)) + ((d.x + d.y) + (d.z + d.w));
+    }
+    for (; q < quads; q += stride) {
+        const float4 a = in[q];
+        kept += (a.x + a.y) + (a.z + a.w);
+    }
+    if (kept != kept) {
+        *out = kept;
+    }
+}
