@@ -1,1 +1,22 @@
 //! Records, claims and verdicts: what the labs write and the site reads.
+//!
+//! A number's way through this crate: [`figure`] holds raw samples, [`statistics`] summarises them,
+//! [`record`] says where they come from, [`rules`] whether they may be published, [`claim`] what is said
+//! of them and [`judge`] whether that is so. [`store`] is the only reader and writer of the files.
+
+pub mod claim;
+pub mod figure;
+pub mod judge;
+pub mod manifest;
+pub mod published;
+pub mod record;
+pub mod rules;
+pub mod statistics;
+pub mod store;
+pub mod table;
+pub mod units;
+
+pub use claim::{Claim, Claims, Finding, Verdict};
+pub use figure::{At, Coordinate, Figure, Kind, Samples, Unit};
+pub use judge::Evidence;
+pub use record::{Record, SCHEMA};

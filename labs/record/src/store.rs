@@ -1,0 +1,136 @@
+//! Reading and writing the files under `verification/`. A file is written whole or not at all.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::record::{Record, SCHEMA};
+
+/// What can go wrong with a file of records.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It can't be read or written.
+    #[error("cannot {action} `{}`: {cause}", path.display())]
+    Io {
+        /// `read` or `write`.
+        action: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// It is not what it should be.
+    #[error("`{}` is not a valid {what}: {cause}", path.display())]
+    Malformed {
+        /// `record`, `claims file`.
+        what: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// Where and why.
+        cause: String,
+    },
+}
+
+/// Reads a YAML file into a type; `what` names the kind of file in errors.
+pub fn read<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<T, Error> {
+    let text =
+        fs::read_to_string(path).map_err(|cause| Error::Io { action: "read", path: path.into(), cause })?;
+    serde_yaml::from_str(&text).map_err(|cause| Error::Malformed {
+        what,
+        path: path.into(),
+        cause: cause.to_string(),
+    })
+}
+
+/// Reads a record. One of another schema is refused by that reason, before any other.
+pub fn read_record(path: &Path) -> Result<Record, Error> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        schema: Option<u32>,
+    }
+    let version: Version = read(path, "record")?;
+    if version.schema != Some(SCHEMA) {
+        let found = version.schema.map_or("none".to_owned(), |schema| schema.to_string());
+        return Err(Error::Malformed {
+            what: "record",
+            path: path.into(),
+            cause: format!(
+                "its schema is {found}, this program reads {SCHEMA}; use the version that wrote it, or measure anew"
+            ),
+        });
+    }
+    read(path, "record")
+}
+
+/// Writes a value as YAML.
+pub fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), Error> {
+    let text = serde_yaml::to_string(value).map_err(|cause| Error::Malformed {
+        what: "value",
+        path: path.into(),
+        cause: cause.to_string(),
+    })?;
+    write_text(path, &text)
+}
+
+/// Writes a file under a temporary name beside its place, then renames it: readers see the old file or the
+/// new one, and a full disk or a killed process leaves the old one.
+pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
+    let io = |cause| Error::Io { action: "write", path: path.into(), cause };
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(folder).map_err(io)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
+    file.write_all(text.as_bytes()).map_err(io)?;
+    file.as_file().sync_all().map_err(io)?;
+    readable_by_all(file.as_file()).map_err(io)?;
+    file.persist(path).map_err(|error| io(error.error))?;
+    Ok(())
+}
+
+/// A temporary file is private to its owner; what it becomes is an ordinary file.
+#[cfg(unix)]
+fn readable_by_all(file: &fs::File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable_by_all(_file: &fs::File) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Every record under `verification/`: `<gpu>/<stem>.yaml`, in order of path.
+pub fn record_paths(verification: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::new();
+    for folder in entries(verification)? {
+        let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        if folder.is_dir() && name != "claims" && name != "published" {
+            found.extend(yaml_files(&folder)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The `.yaml` files of a folder, in order of name; none if there is no such folder.
+pub fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let files = entries(folder)?.into_iter();
+    Ok(files.filter(|path| path.extension().is_some_and(|extension| extension == "yaml")).collect())
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let io = |cause| Error::Io { action: "read", path: folder.into(), cause };
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(io)? {
+        paths.push(entry.map_err(io)?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
