@@ -67,17 +67,26 @@ pub fn read_record(path: &Path) -> Result<Record, Error> {
 
 /// Writes a value as YAML.
 pub fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), Error> {
-    let text = serde_yaml::to_string(value).map_err(|cause| Error::Malformed {
+    write_text(path, &to_text(path, value)?)
+}
+
+/// A value as the YAML that [`write`] puts into `path`.
+pub fn to_text<T: Serialize>(path: &Path, value: &T) -> Result<String, Error> {
+    serde_yaml::to_string(value).map_err(|cause| Error::Malformed {
         what: "value",
         path: path.into(),
         cause: cause.to_string(),
-    })?;
-    write_text(path, &text)
+    })
 }
 
 /// Writes a file under a temporary name beside its place, then renames it: readers see the old file or the
 /// new one, and a full disk or a killed process leaves the old one.
 pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
+    write_bytes(path, text.as_bytes())
+}
+
+/// As [`write_text`], for what is no text.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let io = |cause| Error::Io { action: "write", path: path.into(), cause };
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -85,7 +94,7 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
     };
     fs::create_dir_all(folder).map_err(io)?;
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-    file.write_all(text.as_bytes()).map_err(io)?;
+    file.write_all(bytes).map_err(io)?;
     file.as_file().sync_all().map_err(io)?;
     readable_by_all(file.as_file()).map_err(io)?;
     file.persist(path).map_err(|error| io(error.error))?;
