@@ -92,7 +92,8 @@ pub struct Access {
     pub space: Space,
     /// First byte: within the device's memory, or within the block's shared memory.
     pub address: u64,
-    /// How many bytes (1 to 16; a vector access is one access).
+    /// How many bytes (1 to 16). A weak vector access is one access; a strong one comes element
+    /// by element, as the PTX memory model treats it.
     pub bytes: u8,
     /// Read, write or both.
     pub kind: Kind,
