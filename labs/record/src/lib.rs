@@ -2,7 +2,7 @@
 //!
 //! A number's way through this crate: [`figure`] holds raw samples, [`statistics`] summarises them,
 //! [`record`] says where they come from, [`rules`] whether they may be published, [`claim`] what is said
-//! of them and [`judge`] whether that is so. [`store`] is the only reader and writer of the files.
+//! of them, [`judge`] whether that is so and [`wording`] how it is put. [`store`] is the only reader and writer of the files.
 
 pub mod claim;
 pub mod figure;
@@ -15,6 +15,7 @@ pub mod statistics;
 pub mod store;
 pub mod table;
 pub mod units;
+pub mod wording;
 
 pub use claim::{Claim, Claims, Finding, Verdict};
 pub use figure::{At, Coordinate, Figure, Kind, Samples, Unit};
