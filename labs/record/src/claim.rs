@@ -204,6 +204,9 @@ pub enum Predicate {
         /// Only places from here on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<u64>,
+        /// Only places up to here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<u64>,
         /// Largest difference, percent.
         percent: f64,
     },
@@ -216,6 +219,9 @@ pub enum Predicate {
         /// Only places from here on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<u64>,
+        /// Only places up to here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<u64>,
         /// Least ratio of last to first.
         factor: f64,
     },
@@ -228,6 +234,9 @@ pub enum Predicate {
         /// Only places from here on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<u64>,
+        /// Only places up to here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<u64>,
         /// The expected exponent.
         exponent: f64,
         /// Largest difference of the fitted exponent from it.

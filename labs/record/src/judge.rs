@@ -47,8 +47,14 @@ impl Evidence<'_> {
             );
             return Finding::without_numbers(Verdict::NotApplicable, reason);
         }
-        self.predicate(&claim.predicate)
-            .unwrap_or_else(|(verdict, reason)| Finding::without_numbers(verdict, reason))
+        let finding = self
+            .predicate(&claim.predicate)
+            .unwrap_or_else(|(verdict, reason)| Finding::without_numbers(verdict, reason));
+        if finding.value.is_some_and(|value| !value.is_finite()) {
+            let reason = "what it compares is not a number: a sample is zero where it divides".to_owned();
+            return Finding::without_numbers(Verdict::NotMeasured, reason);
+        }
+        finding
     }
 
     /// The figures a reference names, in the order of `along`'s places; several only if `along` tells them apart.
@@ -167,10 +173,14 @@ impl Evidence<'_> {
                 let ratio = Quantity::Ratio { ratio: RatioOf { of: of.clone(), to: to.clone() } };
                 self.threshold(&ratio, each.as_deref(), percent / 100.0, Side::AroundOne)
             }
-            Predicate::Flat { of, along, from, percent } => self.flat(of, along, *from, *percent),
-            Predicate::Rises { of, along, from, factor } => self.rises(of, along, *from, *factor),
-            Predicate::Scales { of, along, from, exponent, tolerance } => {
-                self.scales(of, along, *from, *exponent, *tolerance)
+            Predicate::Flat { of, along, from, until, percent } => {
+                flat(&self.stretch(of, along, *from, *until)?, *percent)
+            }
+            Predicate::Rises { of, along, from, until, factor } => {
+                Ok(rises(&self.stretch(of, along, *from, *until)?, *factor))
+            }
+            Predicate::Scales { of, along, from, until, exponent, tolerance } => {
+                Ok(scales(&self.stretch(of, along, *from, *until)?, *exponent, *tolerance))
             }
             Predicate::Equal { of, to, number, each } => {
                 self.equal(of, to.as_ref(), *number, each.as_deref())
@@ -202,18 +212,21 @@ impl Evidence<'_> {
         })
     }
 
-    /// The series from the place `from` on; at least two places, else it was not measured.
+    /// The series from the place `from` to the place `until`, both included; at least two places, else it was
+    /// not measured.
     fn stretch(
         &self,
         of: &Quantity,
         along: &str,
         from: Option<u64>,
+        until: Option<u64>,
     ) -> Result<Vec<(f64, Interval)>, Unjudged> {
+        let stretch = from.unwrap_or(0)..=until.unwrap_or(u64::MAX);
         let points: Vec<(f64, Interval)> = self
             .series(of, Some(along))?
             .into_iter()
             .filter_map(|(place, interval)| match place {
-                Some(Coordinate::Number(n)) if n >= from.unwrap_or(0) => Some((n as f64, interval)),
+                Some(Coordinate::Number(n)) if stretch.contains(&n) => Some((n as f64, interval)),
                 _ => None,
             })
             .collect();
@@ -222,56 +235,6 @@ impl Evidence<'_> {
             return Err((Verdict::NotMeasured, reason));
         }
         Ok(points)
-    }
-
-    fn flat(&self, of: &Quantity, along: &str, from: Option<u64>, percent: f64) -> Result<Finding, Unjudged> {
-        let points = self.stretch(of, along, from)?;
-        let max = points.iter().map(|(_, p)| *p).reduce(|a, b| if b.value > a.value { b } else { a });
-        let min = points.iter().map(|(_, p)| *p).reduce(|a, b| if b.value < a.value { b } else { a });
-        let (Some(max), Some(min)) = (max, min) else {
-            return Err((Verdict::NotMeasured, format!("nothing along `{along}`")));
-        };
-        let spread = max.over(min);
-        let threshold = 1.0 + percent / 100.0;
-        Ok(numbers(Side::Below.verdict(spread, threshold), spread, threshold))
-    }
-
-    fn rises(&self, of: &Quantity, along: &str, from: Option<u64>, factor: f64) -> Result<Finding, Unjudged> {
-        let points = self.stretch(of, along, from)?;
-        let growth = points[points.len() - 1].1.over(points[0].1);
-        let steps = points.windows(2).map(|pair| Side::Above.verdict(pair[1].1.over(pair[0].1), 1.0));
-        let verdict = steps
-            .chain([Side::Above.verdict(growth, factor)])
-            .max_by_key(|v| severity(*v))
-            .unwrap_or(Verdict::Fails);
-        Ok(numbers(verdict, growth, factor))
-    }
-
-    fn scales(
-        &self,
-        of: &Quantity,
-        along: &str,
-        from: Option<u64>,
-        exponent: f64,
-        tolerance: f64,
-    ) -> Result<Finding, Unjudged> {
-        let points = self.stretch(of, along, from)?;
-        let slope = |value: fn(&Interval) -> f64| {
-            let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), value(y).ln())).collect();
-            least_squares_slope(&logs)
-        };
-        // The steepest line the sessions allow, and the shallowest: tilt the ends apart.
-        let middle = slope(|y| y.value);
-        let (low, high) = (slope(|y| y.low), slope(|y| y.high));
-        let interval =
-            Interval { value: middle, low: low.min(high).min(middle), high: low.max(high).max(middle) };
-        let inside = |x: f64| (x - exponent).abs() <= tolerance;
-        let verdict = match (inside(interval.low), inside(interval.high)) {
-            (true, true) => Verdict::Holds,
-            (false, false) if !inside(middle) => Verdict::Fails,
-            _ => Verdict::TooClose,
-        };
-        Ok(numbers(verdict, interval, exponent))
     }
 
     fn equal(
@@ -338,6 +301,51 @@ impl Evidence<'_> {
         }
         worst(findings.into_iter(), |_| 0.0)
     }
+}
+
+/// Along a stretch, the largest at most `percent` above the smallest.
+fn flat(points: &[(f64, Interval)], percent: f64) -> Result<Finding, Unjudged> {
+    let intervals = || points.iter().map(|(_, interval)| *interval);
+    let max = intervals().reduce(|a, b| if b.value > a.value { b } else { a });
+    let min = intervals().reduce(|a, b| if b.value < a.value { b } else { a });
+    let (Some(max), Some(min)) = (max, min) else {
+        return Err((Verdict::NotMeasured, "there is nothing along the axis".to_owned()));
+    };
+    let spread = max.over(min);
+    let threshold = 1.0 + percent / 100.0;
+    Ok(numbers(Side::Below.verdict(spread, threshold), spread, threshold))
+}
+
+/// Along a stretch of at least two places, every one above the one before, the last `factor` times the first.
+fn rises(points: &[(f64, Interval)], factor: f64) -> Finding {
+    let growth = points[points.len() - 1].1.over(points[0].1);
+    let steps = points.windows(2).map(|pair| Side::Above.verdict(pair[1].1.over(pair[0].1), 1.0));
+    let verdict = steps
+        .chain([Side::Above.verdict(growth, factor)])
+        .max_by_key(|v| severity(*v))
+        .unwrap_or(Verdict::Fails);
+    numbers(verdict, growth, factor)
+}
+
+/// Along a stretch of at least two places, growth as the `exponent`-th power.
+fn scales(points: &[(f64, Interval)], exponent: f64, tolerance: f64) -> Finding {
+    // A least-squares slope weighs each place by its distance from the middle one, so the steepest line the
+    // sessions allow takes the lowest before it and the highest after it.
+    let logs = |choose: fn(&Interval, bool) -> f64| {
+        let middle = points.iter().map(|(x, _)| x.ln()).sum::<f64>() / points.len() as f64;
+        points.iter().map(|(x, y)| (x.ln(), choose(y, x.ln() > middle).ln())).collect::<Vec<_>>()
+    };
+    let value = least_squares_slope(&logs(|y, _| y.value));
+    let low = least_squares_slope(&logs(|y, after| if after { y.low } else { y.high }));
+    let high = least_squares_slope(&logs(|y, after| if after { y.high } else { y.low }));
+    let interval = Interval { value, low, high };
+    let inside = |x: f64| (x - exponent).abs() <= tolerance;
+    let verdict = match (inside(interval.low), inside(interval.high)) {
+        (true, true) => Verdict::Holds,
+        (false, false) if !inside(value) => Verdict::Fails,
+        _ => Verdict::TooClose,
+    };
+    numbers(verdict, interval, exponent)
 }
 
 /// On which side of the threshold a claim wants the interval.
