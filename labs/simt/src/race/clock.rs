@@ -167,38 +167,38 @@ fn digit(warp: u32, level: u32) -> usize {
 /// The join of two trees of one height; one of the two itself where it already
 /// knows what the other does, so that equal knowledge stays one tree.
 fn joined(a: &Option<Rc<Node>>, b: &Option<Rc<Node>>) -> Option<Rc<Node>> {
-    let (Some(a), Some(b)) = (a, b) else {
+    let (Some(node_a), Some(node_b)) = (a, b) else {
         return a.clone().or_else(|| b.clone());
     };
-    if Rc::ptr_eq(a, b) {
-        return Some(a.clone());
+    // Most joins bring nothing new or replace all: asked first, since it allocates nothing.
+    if covers(a, b) {
+        return a.clone();
     }
-    let (node, is_a, is_b) = match (&**a, &**b) {
-        (Node::Leaf(x), Node::Leaf(y)) => {
-            let max = array::from_fn(|i| x[i].max(y[i]));
-            (Node::Leaf(max), max == *x, max == *y)
-        }
-        (Node::Inner(x), Node::Inner(y)) => {
-            let children: [_; FANOUT] = array::from_fn(|i| joined(&x[i], &y[i]));
-            let (is_x, is_y) = (same_children(&children, x), same_children(&children, y));
-            (Node::Inner(children), is_x, is_y)
-        }
+    if covers(b, a) {
+        return b.clone();
+    }
+    let node = match (&**node_a, &**node_b) {
+        (Node::Leaf(x), Node::Leaf(y)) => Node::Leaf(array::from_fn(|i| x[i].max(y[i]))),
+        (Node::Inner(x), Node::Inner(y)) => Node::Inner(array::from_fn(|i| joined(&x[i], &y[i]))),
         // Trees of one height are leaves and inner nodes at the same levels.
-        (_, _) => return Some(a.clone()),
+        (_, _) => return a.clone(),
     };
-    Some(match (is_a, is_b) {
-        (true, _) => a.clone(),
-        (_, true) => b.clone(),
-        _ => Rc::new(node),
-    })
+    Some(Rc::new(node))
 }
 
-fn same_children(a: &[Option<Rc<Node>>; FANOUT], b: &[Option<Rc<Node>>; FANOUT]) -> bool {
-    a.iter().zip(b).all(|pair| match pair {
-        (Some(x), Some(y)) => Rc::ptr_eq(x, y),
-        (None, None) => true,
-        _ => false,
-    })
+/// Whether `a` knows all that `b` knows.
+fn covers(a: &Option<Rc<Node>>, b: &Option<Rc<Node>>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else {
+        return b.is_none();
+    };
+    if Rc::ptr_eq(a, b) {
+        return true;
+    }
+    match (&**a, &**b) {
+        (Node::Leaf(x), Node::Leaf(y)) => x.iter().zip(y).all(|(x, y)| x >= y),
+        (Node::Inner(x), Node::Inner(y)) => x.iter().zip(y).all(|(x, y)| covers(x, y)),
+        (_, _) => false,
+    }
 }
 
 #[cfg(test)]

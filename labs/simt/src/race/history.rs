@@ -213,11 +213,15 @@ struct Group {
     writes: bool,
     /// Reach and size of strong accesses; weak ones have none.
     strength: Option<(Level, u8)>,
-    /// Sorted by warp; a lane is in one entry at most, its latest.
+    /// In order of time. Accesses that a later one of the same thread has made
+    /// redundant stay until the list is compacted.
     entries: Vec<Entry>,
-    /// Forget what is ordered before the present when this many entries stand.
-    prune_at: usize,
+    /// Compact when this many entries stand.
+    compact_at: usize,
 }
+
+/// Lists shorter than this are never compacted.
+const COMPACT_FROM: usize = 64;
 
 impl Group {
     fn new(writes: bool, strength: Option<(Level, u8)>) -> Self {
@@ -225,47 +229,54 @@ impl Group {
             writes,
             strength,
             entries: Vec::new(),
-            prune_at: 64,
+            compact_at: COMPACT_FROM,
         }
     }
 
-    fn add(&mut self, now: &Now, turn: u32) {
-        let bit = now.by.bit();
-        let start = self
-            .entries
-            .partition_point(|entry| entry.mark.warp < now.by.warp);
-        let mut at = start;
-        let mut joined = false;
-        while let Some(entry) = self.entries.get_mut(at) {
-            if entry.mark.warp != now.by.warp {
-                break;
-            }
-            if entry.mark.joins(now) {
-                entry.mark.lanes |= bit;
+    fn add(&mut self, now: &Now, bench: &Bench, turn: u32) {
+        let mark = now.mark();
+        match self.entries.last_mut() {
+            Some(entry) if entry.mark.joins(now) => {
+                entry.mark.lanes |= mark.lanes;
                 entry.turn = turn;
-                joined = true;
-            } else {
-                entry.mark.lanes &= !bit;
-                if entry.mark.lanes == 0 {
-                    self.entries.remove(at);
-                    continue;
-                }
+                return;
             }
-            at += 1;
+            _ => self.entries.push(Entry { mark, turn }),
         }
-        if !joined {
-            let mark = now.mark();
-            self.entries.insert(at, Entry { mark, turn });
+        if self.entries.len() >= self.compact_at {
+            if self.strength.is_none() {
+                // A weak read ordered before another says nothing more than that one.
+                self.entries
+                    .retain(|entry| bench.unordered(&entry.mark, now.by).is_some());
+                self.entries.push(Entry { mark, turn });
+            }
+            self.compact();
+            self.compact_at = (2 * self.entries.len()).max(COMPACT_FROM);
         }
     }
 
-    /// A weak read ordered before another weak read says nothing more than that one.
-    fn prune(&mut self, now: &Now, bench: &Bench) {
-        if self.strength.is_none() && self.entries.len() >= self.prune_at {
-            self.entries
-                .retain(|entry| bench.unordered(&entry.mark, now.by).is_some());
-            self.prune_at = (2 * self.entries.len()).max(64);
+    /// Leaves each lane its latest access only.
+    fn compact(&mut self) {
+        // Stable, so that a warp's entries stay in order of time.
+        self.entries.sort_by_key(|entry| entry.mark.warp);
+        let mut seen = (0, 0);
+        let mut kept: Vec<Entry> = Vec::with_capacity(self.entries.len());
+        for mut entry in self.entries.drain(..).rev() {
+            if seen.0 != entry.mark.warp {
+                seen = (entry.mark.warp, 0);
+            }
+            entry.mark.lanes &= !seen.1;
+            seen.1 |= entry.mark.lanes;
+            let like = |mark: &Mark| (mark.warp, mark.epoch, mark.class);
+            match kept.last_mut() {
+                _ if entry.mark.lanes == 0 => {}
+                Some(last) if like(&last.mark) == like(&entry.mark) => {
+                    last.mark.lanes |= entry.mark.lanes;
+                }
+                _ => kept.push(entry),
+            }
         }
+        self.entries = kept;
     }
 }
 
@@ -425,8 +436,6 @@ impl History {
             self.groups.push(Group::new(writes, strength));
             self.groups.len() - 1
         });
-        let group = &mut self.groups[index];
-        group.add(now, turn);
-        group.prune(now, bench);
+        self.groups[index].add(now, bench, turn);
     }
 }

@@ -49,10 +49,11 @@ const NOTES_PER_BLOCK: usize = 8;
 impl Notes {
     pub(super) fn add(&mut self, note: Note) {
         let notes = self.0.entry(note.reader.block()).or_default();
-        notes.retain(|old| {
-            (old.written_line, old.read_line, old.writer_block)
-                != (note.written_line, note.read_line, note.writer_block)
-        });
+        let lines = |note: &Note| (note.written_line, note.read_line, note.handover);
+        if let Some(old) = notes.iter_mut().find(|old| lines(old) == lines(&note)) {
+            *old = note;
+            return;
+        }
         if notes.len() == NOTES_PER_BLOCK {
             notes.remove(0);
         }

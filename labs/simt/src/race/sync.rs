@@ -58,7 +58,8 @@ impl Releases {
 
     /// Hands to `reader` what its read acquires; keeps for its fences what it does not.
     pub(super) fn acquire(&self, threads: &mut Threads, reader: ThreadId, class: &Class) {
-        for level in Level::ALL {
+        // The widest first: it mostly knows what the narrower ones do.
+        for level in Level::ALL.into_iter().rev() {
             let Some(clock) = self.at(threads, reader, level).cloned() else {
                 continue;
             };
