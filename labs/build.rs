@@ -11,10 +11,9 @@ fn main() -> std::io::Result<()> {
     let root = package
         .parent()
         .ok_or_else(|| std::io::Error::other("the package lies in the repository's folder labs"))?;
-    for place in sources::PLACES {
-        println!("cargo::rerun-if-changed={}", root.join(place).display());
+    for file in sources::files(root)? {
+        println!("cargo::rerun-if-changed={}", root.join(file).display());
     }
-    println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-env=HOT_ADDRESSES_SOURCES={}", sources::hash(root)?);
     Ok(())
 }

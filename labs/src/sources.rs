@@ -1,5 +1,6 @@
-//! The sources that the program is built from, as one hash: a record says which ones made it, and `labs verify` can tell that
-//! the program was built from others than the checkout's. `build.rs` includes this very file.
+//! The sources that the program is built from, as one hash: a record says which ones made it, and `labs
+//! verify` can tell that the program was built from others than the checkout's. `build.rs` includes this
+//! very file.
 
 use std::fs;
 use std::io;
@@ -7,9 +8,9 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-/// Files and folders below the repository's root that decide what the program does; of folders, the files with an extension
-/// in [`EXTENSIONS`].
-pub const PLACES: [&str; 10] = [
+/// Files and folders below the repository's root that decide what the program does; of folders, the files
+/// with an extension in [`EXTENSIONS`].
+const PLACES: [&str; 10] = [
     "Cargo.toml",
     "Cargo.lock",
     "labs/Cargo.toml",
@@ -25,19 +26,17 @@ pub const PLACES: [&str; 10] = [
 /// The extensions of sources. Claims and the kernels' manifest are none: they decide no measurement.
 const EXTENSIONS: [&str; 4] = ["rs", "cu", "cuh", "ptx"];
 
-/// The SHA-256, in hexadecimal, over the names and texts of the sources below `root`, line ends taken as LF so that every
-/// checkout of a commit gives the same.
+/// Below those places, what decides no measurement: a learner's own edits, and what is made.
+const APART: [&str; 2] = ["kernels/exercises", "kernels/cubin"];
+
+/// The SHA-256, in hexadecimal, over the names and texts of the sources below `root`, line ends taken as
+/// LF so that every checkout of a commit gives the same.
 ///
 /// # Errors
 /// When one cannot be read. A place that does not exist counts as empty.
 pub fn hash(root: &Path) -> io::Result<String> {
-    let mut files = Vec::new();
-    for place in PLACES {
-        collect(root, place, &mut files)?;
-    }
-    files.sort();
     let mut hash = Sha256::new();
-    for file in files {
+    for file in files(root)? {
         let text = without_carriage_returns(fs::read(root.join(&file))?);
         for part in [file.as_bytes(), &text] {
             hash.update((part.len() as u64).to_le_bytes());
@@ -47,12 +46,25 @@ pub fn hash(root: &Path) -> io::Result<String> {
     Ok(hexadecimal(&hash.finalize()))
 }
 
+/// The sources below `root`, as sorted paths with slashes.
+///
+/// # Errors
+/// When a folder cannot be listed.
+pub fn files(root: &Path) -> io::Result<Vec<String>> {
+    let mut files = Vec::new();
+    for place in PLACES {
+        collect(root, place, &mut files)?;
+    }
+    files.sort();
+    Ok(files)
+}
+
 /// Two lower-case digits a byte.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Adds the file `place`, or the sources in the folder `place`, as paths with slashes.
+/// Adds the file `place`, or the sources in the folder `place`.
 fn collect(root: &Path, place: &str, files: &mut Vec<String>) -> io::Result<()> {
     let path = root.join(place);
     if path.is_file() {
@@ -65,7 +77,7 @@ fn collect(root: &Path, place: &str, files: &mut Vec<String>) -> io::Result<()> 
         let name = entry?.file_name().to_string_lossy().into_owned();
         let inner = format!("{place}/{name}");
         let is_source = name.rsplit_once('.').is_some_and(|(_, extension)| EXTENSIONS.contains(&extension));
-        if is_source || root.join(&inner).is_dir() {
+        if is_source || (root.join(&inner).is_dir() && !APART.contains(&inner.as_str())) {
             collect(root, &inner, files)?;
         }
     }
@@ -86,6 +98,7 @@ mod tests {
         fs::create_dir_all(root.path().join("kernels/cubin")).unwrap();
         fs::write(root.path().join("kernels/a.cu"), kernel).unwrap();
         fs::write(root.path().join("kernels/cubin/a.cubin"), kernel).unwrap();
+        fs::write(root.path().join("kernels/cubin/a.cu"), kernel).unwrap();
         fs::write(root.path().join("kernels/manifest.yaml"), kernel).unwrap();
         fs::write(root.path().join("Cargo.lock"), "").unwrap();
         root

@@ -1,5 +1,6 @@
-//! Shipped PTX and the manifest, made anew and equal; and the check refuses what differs. Needs the tools that
-//! `scripts/kernels --install` puts into `.toolchain`; with `HOT_ADDRESSES_REQUIRE_TOOLCHAIN` set their lack is a failure.
+//! Shipped PTX and the manifest, made anew and equal; and the check refuses what differs. Needs the tools
+//! that `scripts/kernels --install` puts into `.toolchain`; with `HOT_ADDRESSES_REQUIRE_TOOLCHAIN` set
+//! their lack is a failure.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 

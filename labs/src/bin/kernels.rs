@@ -1,6 +1,7 @@
-//! Makes what is published from `kernels/*.cu`, for maintainers: the PTX that ships inside `labs`, machine code for `labs verify`,
-//! and the manifest with its hashes. Run by `scripts/kernels`, which installs the tools first. The output depends on the
-//! sources and the pinned tools alone, so `check` makes it anew and tells every difference from what is committed.
+//! Makes what is published from `kernels/*.cu`, for maintainers: the PTX that ships inside `labs`,
+//! machine code for `labs verify`, and the manifest with its hashes. Run by `scripts/kernels`, which
+//! installs the tools first. The output depends on the sources and the pinned tools alone, so `check`
+//! makes it anew and tells every difference from what is committed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,7 +27,8 @@ const OLDEST: Architecture = Architecture(75);
 /// A line of a kernel file that asks for PTX of newer architectures as well: `// needs: sm_90`.
 const NEEDS: &str = "// needs:";
 
-/// PTX language versions from the first that knows sm_75 to the last that the old assembler, ptxas 12.1, knows.
+/// PTX language versions from the first that knows sm_75 to the last that the old assembler, ptxas 12.1,
+/// knows.
 const LANGUAGE_VERSIONS: [(u32, u32); 14] = [
     (6, 3),
     (6, 4),
@@ -199,7 +201,8 @@ fn compile(
     Ok((file.stem.clone(), target, image))
 }
 
-/// The PTX with the oldest `.version` under which the old assembler makes the same machine code as under the newest it knows.
+/// The PTX with the oldest `.version` under which the old assembler makes the same machine code as under
+/// the newest it knows.
 fn lowered(root: &Path, text: &str, architecture: Architecture) -> Result<String> {
     let [older @ .., newest] = LANGUAGE_VERSIONS;
     let reference = assemble(root, &ptx::with_language_version(text, newest), architecture)?;
@@ -221,7 +224,8 @@ fn assemble(root: &Path, text: &str, architecture: Architecture) -> Result<Kerne
     let folder = tempfile::tempdir().context("no temporary folder for the assembler")?;
     let (input, output) = (folder.path().join("kernel.ptx"), folder.path().join("kernel.cubin"));
     fs::write(&input, text).context("no temporary file for the assembler")?;
-    // Absolute: the assembler is run with the temporary folder as its own, so that its messages name no path.
+    // Absolute: the assembler is run with the temporary folder as its own, so that its messages name no
+    // path.
     let program =
         program.canonicalize().with_context(|| format!("{} cannot be reached", program.display()))?;
     let run = Command::new(&program)

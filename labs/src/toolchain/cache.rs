@@ -1,7 +1,8 @@
 //! Compiled kernels kept by hash, since a program with NVIDIA's headers takes seconds to compile.
 //!
-//! An entry is a file named by the hash of everything that decides its content. Entries are written beside and renamed, so a
-//! reader never sees half of one; a damaged one fails its own hash and is made anew. The folder may be deleted at any time.
+//! An entry is a file named by the hash of everything that decides its content. Entries are written
+//! beside and renamed, so a reader never sees half of one; a damaged one fails its own hash and is made
+//! anew. The folder may be deleted at any time.
 
 use std::env;
 use std::fs;
@@ -35,7 +36,8 @@ impl Cache {
         Self { folder: Some(folder.to_owned()) }
     }
 
-    /// As [`Nvrtc::compile`], unless the same was compiled before. A cache that cannot be read or written is done without.
+    /// As [`Nvrtc::compile`], unless the same was compiled before. A cache that cannot be read or written
+    /// is done without.
     ///
     /// # Errors
     /// Those of [`Nvrtc::compile`].
@@ -59,7 +61,8 @@ impl Cache {
     }
 }
 
-/// The hash of all that decides what is compiled. Each part comes with its length, so that no two lists of parts look alike.
+/// The hash of all that decides what is compiled. Each part comes with its length, so that no two lists
+/// of parts look alike.
 fn key(nvrtc: &Nvrtc, program: &Program<'_>, target: Target) -> String {
     let mut hash = Sha256::new();
     let mut part = |text: &str| {

@@ -11,8 +11,9 @@ use crate::sources::hexadecimal;
 
 const TEXT: &str = ".text.";
 
-/// The SHA-256, in hexadecimal, of each function's machine code, by the function's name. Comments, line tables and the
-/// other kernels of the file do not change it. Functions that the compiler did not inline are listed beside the kernels.
+/// The SHA-256, in hexadecimal, of each function's machine code, by the function's name. Comments, line
+/// tables and the other kernels of the file do not change it. Functions that the compiler did not inline
+/// are listed beside the kernels.
 ///
 /// # Errors
 /// When `cubin` is no 64-bit ELF image, or holds no code.

@@ -1,8 +1,8 @@
 //! Machine code to instructions: what a kernel really sends, whatever its source says.
 //!
-//! nvdisasm is preferred, since it names source lines; cuobjdump does without. Both print one instruction a line,
-//! `/*00d0*/ @P0 REDG.E.ADD.F32.FTZ.RN.STRONG.GPU desc[UR4][R4.64], R8 ;`, and only such lines are read: whatever else a
-//! version of the tools prints is passed over.
+//! nvdisasm is preferred, since it names source lines; cuobjdump does without. Both print one instruction
+//! a line, `/*00d0*/ @P0 REDG.E.ADD.F32.FTZ.RN.STRONG.GPU desc[UR4][R4.64], R8 ;`, and only such lines
+//! are read: whatever else a version of the tools prints is passed over.
 
 use std::fmt;
 use std::io::Write as _;
@@ -54,7 +54,8 @@ impl fmt::Display for SourceLine {
 pub enum Role {
     /// An atomic operation on memory: RED, ATOM, ATOMG, ATOMS and their kin.
     Atomic,
-    /// A step of folding a warp's values before they reach memory: REDUX, VOTE, POPC, MATCH. It may serve another end, too.
+    /// A step of folding a warp's values before they reach memory: REDUX, VOTE, POPC, MATCH. It may serve
+    /// another end, too.
     Folding,
     /// Ordering: MEMBAR, FENCE, ERRBAR, CCTL.
     Order,
@@ -127,8 +128,8 @@ pub struct Disassembler {
 }
 
 impl Disassembler {
-    /// nvdisasm, or else cuobjdump: what `HOT_ADDRESSES_NVDISASM` names, `.toolchain/` below `root` (the repository's),
-    /// the search path, a CUDA toolkit, pip's packages.
+    /// nvdisasm, or else cuobjdump: what `HOT_ADDRESSES_NVDISASM` names, `.toolchain/` below `root` (the
+    /// repository's), the search path, a CUDA toolkit, pip's packages.
     ///
     /// # Errors
     /// [`Missing`] when there is neither: what was looked at, and how to get one.

@@ -8,7 +8,10 @@
 //!
 //! ```no_run
 //! # fn main() -> anyhow::Result<()> {
-//! use labs::toolchain::{Architecture, cache::Cache, disassembly::Disassembler, nvrtc::{Nvrtc, Program, Target}};
+//! use labs::toolchain::Architecture;
+//! use labs::toolchain::cache::Cache;
+//! use labs::toolchain::disassembly::Disassembler;
+//! use labs::toolchain::nvrtc::{Nvrtc, Program, Target};
 //!
 //! let root = std::path::Path::new(".");
 //! let nvrtc = Nvrtc::find(Some(root))?;

@@ -1,7 +1,8 @@
 //! NVRTC: CUDA C++ to PTX or machine code, without a GPU.
 //!
-//! The library is loaded when it is asked for, from wherever it lies; nothing links against it. A dozen of its functions
-//! suffice, so they are declared here, and the compiler's messages reach the caller whole.
+//! The library is loaded when it is asked for, from wherever it lies; nothing links against it. A dozen
+//! of its functions suffice, so they are declared here, and the compiler's messages reach the caller
+//! whole.
 // Only this file and backend/cuda.rs may: a C library is called here.
 #![allow(unsafe_code)]
 
@@ -140,16 +141,17 @@ impl fmt::Debug for Nvrtc {
 }
 
 impl Nvrtc {
-    /// The first NVRTC found: what `HOT_ADDRESSES_NVRTC` names, `.toolchain/` below `root` (the repository's), pip's
-    /// packages, a CUDA toolkit, the system's loader path.
+    /// The first NVRTC found: what `HOT_ADDRESSES_NVRTC` names, `.toolchain/` below `root` (the
+    /// repository's), pip's packages, a CUDA toolkit, the system's loader path.
     ///
     /// # Errors
-    /// [`Missing`] when there is none, or when the one found does not load: what was looked at, and how to get it.
+    /// [`Missing`] when there is none, or when the one found does not load: what was looked at, and how
+    /// to get it.
     pub fn find(root: Option<&Path>) -> Result<Self, Missing> {
         match NVRTC.find(root) {
             Ok(path) => Self::load(&path),
             // A variable that names nothing is a mistake to report, not to work around.
-            Err(missing) if missing.looked.len() == 1 => Err(missing),
+            Err(missing) if NVRTC.named().is_some() => Err(missing),
             Err(mut missing) => {
                 missing.looked.push("the system's loader path".to_owned());
                 let by_name = LOADER_NAMES.iter().find_map(|name| Self::load(Path::new(name)).ok());
@@ -168,7 +170,8 @@ impl Nvrtc {
             NVRTC.missing(vec![path.display().to_string()], remedy)
         };
         preload_builtins(path);
-        // SAFETY: loading runs the library's initialisers. The file is NVIDIA's by its name and place, or the user named it.
+        // SAFETY: loading runs the library's initialisers. The file is NVIDIA's by its name and place, or
+        // the user named it.
         let library = unsafe { Library::new(path) }.map_err(|error| broken(error.to_string()))?;
         let functions = Functions::load(&library).map_err(|error| broken(error.to_string()))?;
         let mut nvrtc = Self {
@@ -197,7 +200,8 @@ impl Nvrtc {
         self.version == PINNED_NVRTC
     }
 
-    /// NVIDIA's headers that belong to this library, for `<cooperative_groups.h>` or `<cuda/atomic>`; may be none.
+    /// NVIDIA's headers that belong to this library, for `<cooperative_groups.h>` or `<cuda/atomic>`; may
+    /// be none.
     pub fn include_paths(&self) -> &[PathBuf] {
         &self.include_paths
     }
@@ -228,7 +232,8 @@ impl Nvrtc {
         options
     }
 
-    /// Compiles `program`. PTX comes with file names relative to the repository's root, so that it is the same on every machine.
+    /// Compiles `program`. PTX comes with file names relative to the repository's root, so that it is the
+    /// same on every machine.
     ///
     /// # Errors
     /// [`CompileError`] with the compiler's messages, file and line first.
@@ -277,7 +282,8 @@ impl Nvrtc {
     }
 }
 
-/// NVRTC loads its built-in functions by bare name. Windows does not look beside the library for them; once loaded, it finds them.
+/// NVRTC loads its built-in functions by bare name. Windows does not look beside the library for them;
+/// once loaded, it finds them.
 fn preload_builtins(path: &Path) {
     let Some(folder) = path.parent().filter(|_| cfg!(windows)) else { return };
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -342,7 +348,8 @@ struct Functions {
 
 impl Functions {
     fn load(library: &Library) -> Result<Self, libloading::Error> {
-        // SAFETY: each type is the function's in nvrtc.h, whose names and types NVIDIA keeps from version to version.
+        // SAFETY: each type is the function's in nvrtc.h, whose names and types NVIDIA keeps from version
+        // to version.
         unsafe {
             Ok(Self {
                 error_string: *library.get("nvrtcGetErrorString")?,
@@ -381,7 +388,8 @@ impl<'a> Session<'a> {
         let count = c_int::try_from(texts.len()).unwrap_or(c_int::MAX);
         let (texts, names) = (pointers(&texts), pointers(&names));
         let mut handle = ptr::null_mut();
-        // SAFETY: all strings end in NUL and live past the call, which copies them; both arrays hold `count` pointers.
+        // SAFETY: all strings end in NUL and live past the call, which copies them; both arrays hold
+        // `count` pointers.
         let rc = unsafe {
             (nvrtc.functions.create)(
                 &mut handle,

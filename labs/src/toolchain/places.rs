@@ -7,7 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The folder at the repository's root that `scripts/kernels` installs into, laid out like pip's site-packages.
+/// The folder at the repository's root that `scripts/kernels` installs into, laid out like pip's
+/// site-packages.
 const LOCAL_FOLDER: &str = ".toolchain";
 
 /// A tool that was not found: its name, where it was looked for, and what to do.
@@ -55,8 +56,8 @@ impl Tool {
     /// [`Missing`] when no place has it, or when the environment variable is set and names nothing.
     pub(super) fn find(&self, root: Option<&Path>) -> Result<PathBuf, Missing> {
         let mut looked = Vec::new();
-        if let Some(named) = env::var_os(self.variable).filter(|value| !value.is_empty()) {
-            return self.named(&named);
+        if let Some(value) = self.named() {
+            return self.at(&value);
         }
         looked.push(format!("{} (not set)", self.variable));
         let found = self.local(root, &mut looked);
@@ -74,8 +75,13 @@ impl Tool {
         Missing { tool: self.name, looked, remedy }
     }
 
+    /// The environment variable's value, where it is set.
+    pub(super) fn named(&self) -> Option<OsString> {
+        env::var_os(self.variable).filter(|value| !value.is_empty())
+    }
+
     /// What the environment variable names: the file itself, or the tool in that folder.
-    fn named(&self, value: &OsString) -> Result<PathBuf, Missing> {
+    fn at(&self, value: &OsString) -> Result<PathBuf, Missing> {
         let path = PathBuf::from(value);
         let found = if path.is_file() { Some(path.clone()) } else { self.in_folder(&path) };
         found.ok_or_else(|| {
@@ -206,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_variable_that_names_nothing_is_not_passed_over() {
-        let missing = TOOL.named(&OsString::from("no/such/folder")).unwrap_err();
+        let missing = TOOL.at(&OsString::from("no/such/folder")).unwrap_err();
         assert_eq!(missing.looked, ["HOT_ADDRESSES_NO_SUCH_VARIABLE=no/such/folder"]);
     }
 }

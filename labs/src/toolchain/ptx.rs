@@ -17,8 +17,8 @@ pub fn language_version(ptx: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// The same text with another `.version` line. A driver refuses a file for this number alone, even when it knows every
-/// instruction in it.
+/// The same text with another `.version` line. A driver refuses a file for this number alone, even when
+/// it knows every instruction in it.
 pub fn with_language_version(ptx: &str, version: (u32, u32)) -> String {
     let (major, minor) = version;
     map_lines(ptx, |line| {
@@ -26,9 +26,9 @@ pub fn with_language_version(ptx: &str, version: (u32, u32)) -> String {
     })
 }
 
-/// The same text with the names in its `.file` lines relative to the repository's root: the compiler puts its current folder before
-/// them. `program` is the program's relative name; NVIDIA's own headers keep what stands after their include path, and any other
-/// file is a header beside the program.
+/// The same text with the names in its `.file` lines relative to the repository's root: the compiler puts
+/// its current folder before them. `program` is the program's relative name; NVIDIA's own headers keep
+/// what stands after their include path, and any other file is a header beside the program.
 pub fn with_relative_files(ptx: &str, program: &str, include_paths: &[PathBuf]) -> String {
     map_lines(ptx, |line| {
         if !line.trim_start().starts_with(".file") {
