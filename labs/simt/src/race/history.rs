@@ -162,7 +162,7 @@ impl Cell {
             Some(old) if old.joins(now) => old.lanes |= now.by.bit(),
             Some(old) if bench.unordered(old, now.by).is_some() => {
                 let mut history = std::mem::take(self).into_history();
-                history.add(now, bench, 0);
+                history.add(now, bench, When::default());
                 *self = Self::Many(history);
             }
             _ => {
@@ -182,12 +182,22 @@ impl Cell {
             Self::Untouched | Self::Bytes(_) => (None, None),
         };
         let mut history = Box::<History>::default();
-        for (writes, mark) in [(true, write), (false, read)] {
-            if let Some(mark) = mark {
-                let mut group = Group::new(writes, None);
-                group.entries.push(Entry { mark, turn: 0 });
-                history.groups.push(group);
-            }
+        let mut add = |writes, mark, when| {
+            let mut group = Group::new(writes, None);
+            group.entries.push(Entry { mark, when });
+            history.groups.push(group);
+        };
+        if let Some(mark) = read {
+            add(false, mark, When::default());
+        }
+        if let Some(mark) = write {
+            // It heads a chain too, for read-modify-writes of its own thread.
+            let when = When { chain: 1, turn: 1 };
+            add(true, mark, when);
+            history.when = when;
+            let lane = mark.lanes.trailing_zeros();
+            let warp = mark.warp;
+            history.last_write = Some((ThreadId { warp, lane }, mark.class));
         }
         history
     }
@@ -200,11 +210,26 @@ impl Mark {
     }
 }
 
+impl When {
+    /// Whether no other strong access came in between; so for all weak ones.
+    fn just_before(self, later: When) -> bool {
+        self == later || (self.chain == later.chain && self.turn + 1 == later.turn)
+    }
+}
+
+/// When an access was made, among the strong accesses to its location.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct When {
+    /// Which chain: a plain store and the read-modify-writes upon it. 0 is none.
+    chain: u32,
+    turn: u32,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     mark: Mark,
-    /// For strong accesses, the place in the order in which the location was accessed.
-    turn: u32,
+    /// Of weak reads, and of reads that observe nothing: the default.
+    when: When,
 }
 
 /// Accesses that are alike for the question whether another conflicts with them.
@@ -233,22 +258,22 @@ impl Group {
         }
     }
 
-    fn add(&mut self, now: &Now, bench: &Bench, turn: u32) {
+    fn add(&mut self, now: &Now, bench: &Bench, when: When) {
         let mark = now.mark();
         match self.entries.last_mut() {
-            Some(entry) if entry.mark.joins(now) => {
+            Some(entry) if entry.mark.joins(now) && entry.when.just_before(when) => {
                 entry.mark.lanes |= mark.lanes;
-                entry.turn = turn;
+                entry.when = when;
                 return;
             }
-            _ => self.entries.push(Entry { mark, turn }),
+            _ => self.entries.push(Entry { mark, when }),
         }
         if self.entries.len() >= self.compact_at {
             if self.strength.is_none() {
                 // A weak read ordered before another says nothing more than that one.
                 self.entries
                     .retain(|entry| bench.unordered(&entry.mark, now.by).is_some());
-                self.entries.push(Entry { mark, turn });
+                self.entries.push(Entry { mark, when });
             }
             self.compact();
             self.compact_at = (2 * self.entries.len()).max(COMPACT_FROM);
@@ -267,15 +292,14 @@ impl Group {
             }
             entry.mark.lanes &= !seen.1;
             seen.1 |= entry.mark.lanes;
-            let like = |mark: &Mark| (mark.warp, mark.epoch, mark.class);
+            let like = |it: &Entry| (it.mark.warp, it.mark.epoch, it.mark.class, it.when);
             match kept.last_mut() {
                 _ if entry.mark.lanes == 0 => {}
-                Some(last) if like(&last.mark) == like(&entry.mark) => {
-                    last.mark.lanes |= entry.mark.lanes;
-                }
+                Some(last) if like(last) == like(&entry) => last.mark.lanes |= entry.mark.lanes,
                 _ => kept.push(entry),
             }
         }
+        kept.reverse();
         self.entries = kept;
     }
 }
@@ -284,11 +308,9 @@ impl Group {
 #[derive(Debug, Default)]
 pub(super) struct History {
     groups: Vec<Group>,
-    /// Turns taken by strong accesses.
-    turn: u32,
-    /// The turn of the last plain strong store: later read-modify-writes continue it.
-    chain_start: u32,
-    /// The last write, if it was strong.
+    /// Of the last strong access.
+    when: When,
+    /// The last write.
     last_write: Option<(ThreadId, u32)>,
     releases: Option<Box<Releases>>,
 }
@@ -298,8 +320,7 @@ impl Clone for History {
     fn clone(&self) -> Self {
         Self {
             groups: self.groups.clone(),
-            turn: self.turn,
-            chain_start: self.chain_start,
+            when: self.when,
             last_write: self.last_write,
             releases: None,
         }
@@ -310,21 +331,21 @@ impl History {
     fn access(&mut self, now: &Now, bench: &mut Bench) {
         if !now.class.is_strong() {
             self.judge(now, bench);
-            self.add(now, bench, 0);
+            self.add(now, bench, When::default());
             return;
         }
         let observes = now.class.reads() && self.observe(now, bench);
         self.judge(now, bench);
-        self.turn = self.turn.saturating_add(1);
+        self.when.turn = self.when.turn.saturating_add(1);
         if now.class.writes() {
             self.store(now, bench, observes);
         }
-        let turn = if observes || now.class.writes() {
-            self.turn
+        let when = if observes || now.class.writes() {
+            self.when
         } else {
-            0
+            When::default()
         };
-        self.add(now, bench, turn);
+        self.add(now, bench, when);
     }
 
     /// The read half of a strong access: whether the last write precedes it in
@@ -363,7 +384,7 @@ impl History {
     }
 
     fn judge(&mut self, now: &Now, bench: &mut Bench) {
-        let mut seen_turn: Option<u32> = None;
+        let mut seen: Option<Vec<When>> = None;
         for group in &self.groups {
             if !(group.writes || now.class.writes()) {
                 continue;
@@ -384,9 +405,11 @@ impl History {
                 if moral || bench.unordered(mark, now.by).is_none() {
                     continue;
                 }
-                if group.writes && entry.turn >= self.chain_start.max(1) {
-                    let seen = *seen_turn.get_or_insert_with(|| self.seen_turn(now, bench));
-                    if entry.turn <= seen {
+                if group.writes && entry.when.chain != 0 {
+                    let seen = seen.get_or_insert_with(|| self.seen(now, bench));
+                    let observed =
+                        |by: &When| by.chain == entry.when.chain && by.turn >= entry.when.turn;
+                    if seen.iter().any(observed) {
                         continue;
                     }
                 }
@@ -395,16 +418,21 @@ impl History {
         }
     }
 
-    /// The last turn of the present chain of writes that is observed by an access
-    /// ordered before `now` (PTX ISA, "Causality Order": observed, then ordered).
-    fn seen_turn(&self, now: &Now, bench: &Bench) -> u32 {
+    /// How far each chain of writes is observed by accesses ordered before `now`
+    /// (PTX ISA, "Causality Order": observed, then ordered).
+    fn seen(&self, now: &Now, bench: &Bench) -> Vec<When> {
+        let mut seen: Vec<When> = Vec::new();
         let strong = self.groups.iter().filter(|group| group.strength.is_some());
-        strong
-            .flat_map(|group| &group.entries)
-            .filter(|entry| bench.any_ordered(&entry.mark, now.by))
-            .map(|entry| entry.turn)
-            .max()
-            .unwrap_or(0)
+        for entry in strong.flat_map(|group| &group.entries) {
+            let when = entry.when;
+            match seen.iter_mut().find(|old| old.chain == when.chain) {
+                Some(old) if old.turn >= when.turn => {}
+                _ if !bench.any_ordered(&entry.mark, now.by) => {}
+                Some(old) => old.turn = when.turn,
+                None => seen.push(when),
+            }
+        }
+        seen
     }
 
     /// The write half of a strong access.
@@ -412,11 +440,11 @@ impl History {
         if now.class.kind == Kind::ReadModifyWrite {
             if !observes {
                 self.releases = None;
-                self.chain_start = self.turn;
+                self.when.chain = self.when.turn;
             }
         } else {
             restart(&mut self.releases, bench.threads, now.by);
-            self.chain_start = self.turn;
+            self.when.chain = self.when.turn;
         }
         if now.first_cell {
             release(&mut self.releases, bench.threads, now.by, now.class);
@@ -424,7 +452,7 @@ impl History {
         self.last_write = Some((now.by, now.class_number));
     }
 
-    fn add(&mut self, now: &Now, bench: &Bench, turn: u32) {
+    fn add(&mut self, now: &Now, bench: &Bench, when: When) {
         let writes = now.class.writes();
         let strong = now.class.is_strong();
         let strength = strong.then(|| (now.class.level(), now.class.bytes));
@@ -436,6 +464,6 @@ impl History {
             self.groups.push(Group::new(writes, strength));
             self.groups.len() - 1
         });
-        self.groups[index].add(now, bench, turn);
+        self.groups[index].add(now, bench, when);
     }
 }
