@@ -5,6 +5,7 @@
 //! of them, [`judge`] whether that is so and [`wording`] how it is put. [`store`] is the only reader and writer of the files.
 
 pub mod claim;
+pub mod claim_check;
 pub mod figure;
 pub mod judge;
 pub mod manifest;
