@@ -26,3 +26,14 @@ extern "C" __global__ void read_only(const float4* in, float* out, u64 quads) {
         *out = kept;
     }
 }
+
+// Keeps the GPU busy for `ns` nanoseconds, so that the host has queued a timed stretch before it begins.
+// Two bounds: the timer, and a number of readings that a timer standing still can't outlast.
+extern "C" __global__ void delay(u32 ns) {
+    u64 now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    const u64 end = now + ns;
+    for (u32 reading = 0; now < end && reading < 1000000; ++reading) {
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    }
+}

@@ -45,6 +45,15 @@ pub fn read<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<T, E
     })
 }
 
+/// Reads a value from YAML text that stands in no file.
+pub fn parse<T: DeserializeOwned>(text: &str, what: &'static str) -> Result<T, Error> {
+    serde_yaml::from_str(text).map_err(|cause| Error::Malformed {
+        what,
+        path: PathBuf::from("<text>"),
+        cause: cause.to_string(),
+    })
+}
+
 /// Reads a record. One of another schema is refused by that reason, before any other.
 pub fn read_record(path: &Path) -> Result<Record, Error> {
     #[derive(serde::Deserialize)]

@@ -12,6 +12,17 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
+impl Table {
+    /// Rows become columns: for a terminal, where many variants are too wide.
+    pub fn transposed(&self) -> Table {
+        let column = |place: usize| self.rows.iter().map(move |row| row[place].clone());
+        let head = |place: usize| self.columns[place].clone();
+        let whole = |place: usize| std::iter::once(head(place)).chain(column(place)).collect::<Vec<String>>();
+        let rows = (1..self.columns.len()).map(whole).collect();
+        Table { columns: whole(0), rows }
+    }
+}
+
 /// What stands in a cell without a figure.
 pub const EMPTY: &str = "–";
 

@@ -62,6 +62,16 @@ pub fn three_digits(value: f64) -> String {
     }
 }
 
+/// `8.00 %` as `8 %`: a number that was chosen, a threshold or a tick, has no digits to spare.
+pub fn without_idle_zeros(text: &str) -> String {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    if !number.contains('.') {
+        return text.to_owned();
+    }
+    format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
+}
+
 fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
     let fits = |(size, _): &&(f64, &str)| value.abs() >= *size * 0.9995;
     match steps.iter().find(fits).or(steps.last()) {
@@ -111,6 +121,9 @@ mod tests {
         assert_eq!(percent(0.0039).unwrap(), "0.390 %");
         assert_eq!(three_digits(1.5e-7), "1.50 × 10⁻⁷");
         assert_eq!(three_digits(0.0), "0");
+        assert_eq!(without_idle_zeros("8.00 %"), "8 %");
+        assert_eq!(without_idle_zeros("2.50×"), "2.5×");
+        assert_eq!(without_idle_zeros("100 ns"), "100 ns");
     }
 
     #[test]

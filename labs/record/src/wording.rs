@@ -84,7 +84,7 @@ pub fn numbers(claim: &Claim, finding: &Finding, evidence: &Evidence) -> Option<
         Predicate::Within { .. } => threshold + 1.0,
         _ => threshold,
     };
-    let threshold = without_idle_zeros(&self::show(threshold, measure, false));
+    let threshold = units::without_idle_zeros(&self::show(threshold, measure, false));
     Some(Numbers { value: show(value), interval: (show(low), show(high)), threshold })
 }
 
@@ -92,17 +92,6 @@ pub fn numbers(claim: &Claim, finding: &Finding, evidence: &Evidence) -> Option<
 pub fn predicate(predicate: &Predicate) -> String {
     let at_each = |each: &Option<String>| {
         each.as_ref().map_or(String::new(), |axis| format!(", at every place of `{axis}`"))
-    };
-    let stretch = |along: &str, from: &Option<u64>, until: &Option<u64>| {
-        let number = |place: &u64| units::count(*place as f64);
-        match (from, until) {
-            (Some(from), Some(until)) => {
-                format!("along `{along}` from {} to {}", number(from), number(until))
-            }
-            (Some(from), None) => format!("along `{along}` from {} on", number(from)),
-            (None, Some(until)) => format!("along `{along}` up to {}", number(until)),
-            (None, None) => format!("along `{along}`"),
-        }
     };
     match predicate {
         Predicate::Faster { of, than, at_least, each } => {
@@ -129,19 +118,19 @@ pub fn predicate(predicate: &Predicate) -> String {
             format!(
                 "{} {}: the largest is at most {most} % above the smallest",
                 quantity(of),
-                stretch(along, from, until)
+                stretch(along, *from, *until)
             )
         }
         Predicate::Rises { of, along, from, until, factor } => format!(
             "{} {}: every place is above the one before, and the last is at least {} the first",
             quantity(of),
-            stretch(along, from, until),
+            stretch(along, *from, *until),
             times(*factor),
         ),
         Predicate::Scales { of, along, from, until, exponent, tolerance } => format!(
             "{} {}: the exponent of the fitted power is {} ± {}",
             quantity(of),
-            stretch(along, from, until),
+            stretch(along, *from, *until),
             plain(*exponent),
             plain(*tolerance),
         ),
@@ -264,6 +253,16 @@ fn bare(of: &Quantity, threshold: f64) -> String {
     }
 }
 
+fn stretch(along: &str, from: Option<u64>, until: Option<u64>) -> String {
+    let place = |place: u64| units::count(place as f64);
+    match (from, until) {
+        (None, None) => format!("along `{along}`"),
+        (Some(from), None) => format!("along `{along}` from {} on", place(from)),
+        (None, Some(until)) => format!("along `{along}` up to {}", place(until)),
+        (Some(from), Some(until)) => format!("along `{along}` from {} to {}", place(from), place(until)),
+    }
+}
+
 fn times(number: f64) -> String {
     format!("{}×", plain(number))
 }
@@ -271,16 +270,6 @@ fn times(number: f64) -> String {
 /// A number as its author wrote it.
 fn plain(number: f64) -> String {
     if number.fract() == 0.0 { units::count(number) } else { number.to_string() }
-}
-
-/// `8.00 %` is `8 %`: a threshold was chosen, not measured, and has no digits to spare.
-fn without_idle_zeros(text: &str) -> String {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    if !number.contains('.') {
-        return text.to_owned();
-    }
-    format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
 }
 
 #[cfg(test)]

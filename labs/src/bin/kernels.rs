@@ -13,6 +13,7 @@ use std::thread;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Parser, Subcommand};
+use labs::lab;
 use labs::toolchain::cubin::code_hashes;
 use labs::toolchain::nvrtc::{self, Header, Nvrtc, Program, Target};
 use labs::toolchain::{Architecture, PINNED_NVRTC, ptx};
@@ -292,7 +293,7 @@ fn assemble_manifest(nvrtc: &Nvrtc, images: Vec<Image>) -> Result<Made> {
 
 /// What the labs declare of themselves.
 fn lab_entries() -> BTreeMap<String, LabEntry> {
-    BTreeMap::new()
+    lab::registry().iter().map(|lab| (lab.stem().to_owned(), lab::entry(*lab))).collect()
 }
 
 fn build(root: &Path, made: &Made) -> Result<()> {

@@ -1,0 +1,82 @@
+//! What a lab's times are held against: the launch floor and the read roofline, measured in the same session.
+
+use anyhow::Result;
+use labs_record::figure::{Coordinate, Kind, Unit};
+use labs_record::manifest::{FigureEntry, Rate};
+
+use crate::backend::{Argument, Buffer, Launch, Step};
+use crate::lab::{Case, Shipped};
+use crate::measure::{Bench, Cache, Work};
+
+/// The baseline's kernels.
+pub const SHIPPED: Shipped = Shipped {
+    source: include_str!("../../kernels/baseline.cu"),
+    ptx: &[(75, include_str!("../../kernels/ptx/baseline.sm75.ptx"))],
+    claims: "",
+};
+
+/// Name of its kernel file.
+pub const STEM: &str = "baseline";
+
+/// The size at which reading is measured: four times and more what an L2 holds.
+pub const READ_SIZE: u64 = 1 << 26;
+
+/// Launches in a batch of empty kernels.
+const EMPTY_BATCH: u32 = 64;
+
+/// The figures' declarations, for a lab that measures them.
+pub fn figures() -> Vec<FigureEntry> {
+    let figure = |name: &str, unit, means: &str| FigureEntry {
+        name: name.to_owned(),
+        unit,
+        kind: Kind::Duration,
+        means: means.to_owned(),
+        optional: false,
+        derived: None,
+    };
+    vec![
+        figure("launch_floor", Unit::Nanoseconds, "time of a kernel that does nothing"),
+        figure(
+            "read_time",
+            Unit::Nanoseconds,
+            "time to read the input with 16-byte loads and do nothing else",
+        ),
+        FigureEntry {
+            derived: Some(Rate { from: "read_time".to_owned(), per_size: 4 }),
+            ..figure("read_bandwidth", Unit::GigabytesPerSecond, "four bytes an element over read_time")
+        },
+    ]
+}
+
+/// The cases of these figures.
+pub fn cases() -> Vec<Case> {
+    let case = |at: &[(&str, Coordinate)]| Case {
+        variant: None,
+        at: at.iter().map(|(axis, place)| ((*axis).to_owned(), place.clone())).collect(),
+    };
+    vec![
+        case(&[("launches", "single".into())]),
+        case(&[("launches", "batched".into())]),
+        case(&[("cache", "cold".into()), ("size", READ_SIZE.into())]),
+    ]
+}
+
+/// Measures one of [`cases`]; `input` holds [`READ_SIZE`] floats if the case reads.
+pub fn measure(bench: &mut Bench<'_>, case: &Case, input: Option<Buffer>) -> Result<()> {
+    let nothing_to_check = |_: &mut dyn crate::backend::Backend| Ok(Ok(()));
+    if let Some(input) = input {
+        let unused = bench.scratch("baseline_out", 4)?;
+        let arguments = vec![Argument::Buffer(input), Argument::Buffer(unused), Argument::U64(READ_SIZE / 4)];
+        let grid = bench.backend.device().gpu.sms * 8;
+        let read = Launch { kernel: "read_only".to_owned(), grid, block: 256, shared_bytes: 0, arguments };
+        let work = Work { reset: Vec::new(), timed: vec![Step::Launch(read)], check: &nothing_to_check };
+        return bench.duration("read_time", case, &[], Cache::Cold, &work);
+    }
+    let empty =
+        Launch { kernel: "empty".to_owned(), grid: 1, block: 32, shared_bytes: 0, arguments: Vec::new() };
+    let batched = case.at.get("launches") == Some(&Coordinate::from("batched"));
+    let launches = if batched { EMPTY_BATCH } else { 1 };
+    let timed = vec![Step::Launch(empty); launches as usize];
+    let work = Work { reset: Vec::new(), timed, check: &nothing_to_check };
+    bench.durations("launch_floor", case, &[], Cache::Hot, &work, launches)
+}

@@ -1,0 +1,217 @@
+//! The command line. The doc comments are the help.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use labs_record::Coordinate;
+
+use crate::lab::{self, Axis, Lab, Places};
+
+/// GPU atomic contention, one lab at a time
+///
+/// Runs a lab's CUDA kernels on this machine's GPU, or on the simulator where there is none. Exit codes: 0, every
+/// variant's outcome is the one it declares; 1, it is not, or a check failed; 2, wrong usage; 3, this machine lacks what
+/// was asked for.
+#[derive(Debug, Parser)]
+#[command(name = "labs", version, subcommand_help_heading = "Commands", disable_help_subcommand = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands besides the labs themselves.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the labs, their question, chapter and newest record
+    List,
+    /// Show a lab's kernels, their atomics in PTX and, where a disassembler is found, in SASS
+    Explain(ExplainArgs),
+    /// Measure on this GPU by the rules and write verification/<gpu>/
+    Verify(VerifyArgs),
+    /// Look after the records; needs no GPU
+    #[command(subcommand)]
+    Records(RecordsCommand),
+    /// Show what this machine has, what each missing thing costs, and the line that installs it
+    Doctor,
+    /// The process that measures; started by the other commands
+    #[command(hide = true)]
+    Worker,
+}
+
+/// Options of `labs explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The lab: `day26`, or `sum`
+    pub lab: String,
+    /// Only this variant
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
+}
+
+/// Options of `labs verify`.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// The labs to measure
+    #[arg(value_name = "LAB", required_unless_present = "all")]
+    pub labs: Vec<String>,
+    /// Measure all labs
+    #[arg(long, conflicts_with = "labs")]
+    pub all: bool,
+    /// Leave out labs that this very program has verified already
+    #[arg(long)]
+    pub resume: bool,
+    /// Add a sitting to a verified record instead of replacing it
+    #[arg(long, conflicts_with = "resume")]
+    pub add: bool,
+}
+
+/// The commands on records.
+#[derive(Debug, Subcommand)]
+pub enum RecordsCommand {
+    /// List the records and whether they may be published
+    List,
+    /// Recompute everything that is derived, and refuse what does not agree
+    Check {
+        /// Records to check; all if none is named
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Compare two records, figure by figure
+    Diff {
+        /// The one
+        a: PathBuf,
+        /// The other
+        b: PathBuf,
+    },
+}
+
+/// Options of a lab.
+#[derive(Debug, Clone, Args)]
+pub struct RunArgs {
+    /// Where to run: the GPU where there is one, else the simulator
+    #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
+    pub backend: BackendChoice,
+    /// Only this variant; again for several
+    #[arg(long = "variant", value_name = "NAME")]
+    pub variants: Vec<String>,
+    /// Samples to take of each time, instead of as many as it needs to settle
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub samples: Option<u32>,
+    /// Seed of inputs and of the order of measuring
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Run this edited kernel file (.cu or .ptx) in place of the lab's
+    #[arg(long, value_name = "FILE")]
+    pub kernel: Option<PathBuf>,
+    /// How to print the results
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Write the results to this file instead of printing them
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Where kernels run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BackendChoice {
+    /// The GPU where there is one and its driver takes the code, else the simulator
+    Auto,
+    /// The GPU
+    Cuda,
+    /// The simulator
+    Sim,
+}
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Table,
+    /// A draft record, as JSON
+    Json,
+    /// One line a figure and session
+    Csv,
+}
+
+/// What the command line asks for.
+#[derive(Debug)]
+pub enum Request {
+    /// Run a lab.
+    Run {
+        /// Which; comparing labs is comparing stems.
+        stem: &'static str,
+        /// Its options.
+        args: RunArgs,
+        /// Places on its axes.
+        places: BTreeMap<String, Vec<Coordinate>>,
+    },
+    /// Anything else.
+    Other(Command),
+}
+
+/// The whole command line, a subcommand a lab.
+pub fn command() -> clap::Command {
+    lab::registry().iter().fold(Cli::command(), |command, lab| command.subcommand(lab_command(*lab)))
+}
+
+fn lab_command(lab: &'static dyn Lab) -> clap::Command {
+    let (day, idea) = lab::names(lab.stem());
+    let command = clap::Command::new(day).visible_alias(idea).alias(lab.stem()).about(lab.question());
+    let variants: Vec<&str> = lab.variants().iter().map(|variant| variant.name).collect();
+    let command = RunArgs::augment_args(command)
+        .mut_arg("variants", |arg| arg.value_parser(PossibleValuesParser::new(variants)));
+    lab.axes().into_iter().fold(command, |command, axis| command.arg(axis_option(axis)))
+}
+
+fn axis_option(axis: Axis) -> Arg {
+    let option = Arg::new(axis.name)
+        .long(axis.name)
+        .help(axis.help)
+        .action(ArgAction::Append)
+        .allow_negative_numbers(true);
+    match axis.places {
+        Places::UpTo(most) => option
+            .value_name("N")
+            .value_parser(move |text: &str| whole_number(text, most).map(Coordinate::Number)),
+        Places::OneOf(words) => option.value_parser(move |text: &str| match words.contains(&text) {
+            true => Ok(Coordinate::from(text)),
+            false => Err(format!("it is one of {}", words.join(", "))),
+        }),
+    }
+}
+
+fn whole_number(text: &str, most: u64) -> Result<u64, String> {
+    let digits = text.replace('_', "");
+    match digits.parse::<u64>() {
+        Ok(number) if number <= most => Ok(number),
+        _ => Err(format!("it is a whole number from 0 to {most}")),
+    }
+}
+
+/// Reads a command line.
+///
+/// # Errors
+/// clap's, which print help or what is wrong.
+pub fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Request, clap::Error> {
+    let matches = command().try_get_matches_from(arguments)?;
+    if let Some((name, options)) = matches.subcommand()
+        && let Some(lab) = lab::find(name)
+    {
+        let args = RunArgs::from_arg_matches(options)?;
+        return Ok(Request::Run { stem: lab.stem(), args, places: places(lab, options) });
+    }
+    Ok(Request::Other(Cli::from_arg_matches(&matches)?.command))
+}
+
+fn places(lab: &dyn Lab, options: &ArgMatches) -> BTreeMap<String, Vec<Coordinate>> {
+    lab.axes()
+        .into_iter()
+        .filter_map(|axis| {
+            let values = options.get_many::<Coordinate>(axis.name)?;
+            Some((axis.name.to_owned(), values.cloned().collect()))
+        })
+        .collect()
+}

@@ -1,0 +1,3 @@
+//! The labs, a module each, named as their kernel files.
+
+pub mod day26_sum;

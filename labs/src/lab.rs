@@ -1,0 +1,225 @@
+//! What a lab is, and the labs there are.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use labs_record::figure::{At, Coordinate};
+use labs_record::manifest::{FigureEntry, LabEntry, VariantEntry};
+use labs_record::record::{Outcome, sha256};
+
+use crate::days;
+use crate::measure::{Bench, MEASURING_RULES};
+
+/// All labs, in reading order. A new lab is one line here.
+pub fn registry() -> &'static [&'static dyn Lab] {
+    &[&days::day26_sum::Sum]
+}
+
+/// The lab called `day26`, `day26_sum` or `sum`.
+pub fn find(name: &str) -> Option<&'static dyn Lab> {
+    registry().iter().copied().find(|lab| {
+        let (day, idea) = names(lab.stem());
+        name == lab.stem() || name == day || name == idea
+    })
+}
+
+/// The two short names of a stem: `day26_sum` is `day26` and `sum`.
+pub fn names(stem: &str) -> (&str, &str) {
+    stem.split_once('_').unwrap_or((stem, stem))
+}
+
+/// One version of a lab's idea.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Variant {
+    /// What it does: `block_tree`. Its kernel has the same name where there is one only.
+    pub name: &'static str,
+    /// Correct, or wrong on purpose.
+    pub declared: Outcome,
+    /// What it does, in a line.
+    pub idea: &'static str,
+    /// The kernels it launches, in order.
+    pub kernels: &'static [&'static str],
+    /// Threads a block its kernels are launched with.
+    pub block_threads: u32,
+    /// Architecture it needs at least (90 for compute capability 9.0); 0 for any.
+    pub needs: u32,
+}
+
+/// An axis of a lab: an option of its command, and a coordinate of its figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// `size`, which is also the option `--size`.
+    pub name: &'static str,
+    /// Help text of the option.
+    pub help: &'static str,
+    /// What it accepts.
+    pub places: Places,
+    /// Where it is measured on a GPU.
+    pub defaults: Vec<Coordinate>,
+    /// Where it is run on the simulator.
+    pub simulator_defaults: Vec<Coordinate>,
+}
+
+/// What an axis accepts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Places {
+    /// Whole numbers up to and including this one.
+    UpTo(u64),
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+}
+
+/// The kernel file, the PTX and the claims that ship inside the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shipped {
+    /// Text of `kernels/<stem>.cu`.
+    pub source: &'static str,
+    /// PTX by the architecture it needs at least, oldest first.
+    pub ptx: &'static [(u32, &'static str)],
+    /// Text of `verification/claims/<stem>.yaml`.
+    pub claims: &'static str,
+}
+
+/// What the simulator can say of a lab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Simulated {
+    /// Results and counts.
+    Counts,
+    /// Results only.
+    Results,
+    /// Nothing: the recorded table is shown instead.
+    Nothing,
+}
+
+/// One thing to measure: a variant at a place on the lab's axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// Which variant; none for a property of the machine.
+    pub variant: Option<Variant>,
+    /// Where.
+    pub at: At,
+}
+
+impl Case {
+    /// The place on a numeric axis; 0 where the case has none, which no lab declares.
+    pub fn number(&self, axis: &str) -> u64 {
+        match self.at.get(axis) {
+            Some(Coordinate::Number(number)) => *number,
+            _ => 0,
+        }
+    }
+
+    /// `block_tree at size=4096`
+    pub fn describe(&self) -> String {
+        let places: Vec<String> = self.at.iter().map(|(axis, place)| format!("{axis}={place}")).collect();
+        let what = self.variant.map_or("the machine", |variant| variant.name);
+        if places.is_empty() { what.to_owned() } else { format!("{what} at {}", places.join(", ")) }
+    }
+}
+
+/// A choice of variants and places: the defaults, or what the command line says.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// Variants, in teaching order.
+    pub variants: Vec<Variant>,
+    /// Places by axis.
+    pub places: BTreeMap<&'static str, Vec<Coordinate>>,
+}
+
+impl Selection {
+    /// Every variant at every place, in order of the axes; what most labs measure.
+    pub fn cases(&self) -> Vec<Case> {
+        let mut points = vec![At::new()];
+        for (axis, places) in &self.places {
+            points = points
+                .iter()
+                .flat_map(|point| places.iter().map(move |place| with(point, axis, place)))
+                .collect();
+        }
+        self.variants
+            .iter()
+            .flat_map(|variant| points.iter().map(|at| Case { variant: Some(*variant), at: at.clone() }))
+            .collect()
+    }
+
+    /// The numbers on an axis.
+    pub fn numbers(&self, axis: &str) -> Vec<u64> {
+        let places = self.places.get(axis).map(Vec::as_slice).unwrap_or_default();
+        let number = |place: &Coordinate| match place {
+            Coordinate::Number(number) => Some(*number),
+            Coordinate::Text(_) => None,
+        };
+        places.iter().filter_map(number).collect()
+    }
+}
+
+fn with(point: &At, axis: &str, place: &Coordinate) -> At {
+    let mut point = point.clone();
+    point.insert(axis.to_owned(), place.clone());
+    point
+}
+
+/// A lab: one idea, its variants, and how each is launched and checked.
+pub trait Lab: Sync {
+    /// `day26_sum`: the name of its kernel file, module, chapter, claims and record.
+    fn stem(&self) -> &'static str;
+
+    /// Part of the course, 1 to 4.
+    fn part(&self) -> u32;
+
+    /// Its question, one sentence.
+    fn question(&self) -> &'static str;
+
+    /// The kernels inside the program.
+    fn shipped(&self) -> Shipped;
+
+    /// Its variants in teaching order.
+    fn variants(&self) -> &'static [Variant];
+
+    /// Its axes.
+    fn axes(&self) -> Vec<Axis>;
+
+    /// The figures it makes.
+    fn figures(&self) -> Vec<FigureEntry>;
+
+    /// Launch shapes and inputs in words and numbers. Whoever changes what is measured changes this text, and so
+    /// makes every record of the lab stale.
+    fn protocol(&self) -> String;
+
+    /// What the simulator can say of it.
+    fn simulated(&self) -> Simulated {
+        Simulated::Counts
+    }
+
+    /// What to measure.
+    fn cases(&self, selection: &Selection) -> Vec<Case> {
+        selection.cases()
+    }
+
+    /// Measures one case: makes inputs, launches, has every result checked.
+    fn measure(&self, bench: &mut Bench<'_>, case: &Case) -> Result<()>;
+}
+
+/// What the manifest says of a lab.
+pub fn entry(lab: &dyn Lab) -> LabEntry {
+    let variants = lab.variants().iter().map(|variant| VariantEntry {
+        name: variant.name.to_owned(),
+        declared: variant.declared,
+        idea: variant.idea.to_owned(),
+        kernels: variant.kernels.iter().map(|kernel| (*kernel).to_owned()).collect(),
+    });
+    LabEntry {
+        part: lab.part(),
+        question: lab.question().to_owned(),
+        protocol: protocol_hash(lab),
+        variants: variants.collect(),
+        figures: lab.figures(),
+    }
+}
+
+/// SHA-256 over everything that decides what the lab's figures mean.
+pub fn protocol_hash(lab: &dyn Lab) -> String {
+    let axes =
+        lab.axes().iter().map(|axis| format!("{}: {:?}\n", axis.name, axis.defaults)).collect::<String>();
+    sha256(format!("{MEASURING_RULES}\n{}\n{axes}", lab.protocol()).as_bytes())
+}

@@ -1,0 +1,353 @@
+//! Measuring: warm-ups, samples until they settle, a check after every one.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use labs_record::figure::{At, Coordinate, Figure, Kind, Samples, SetAside, Unit};
+use labs_record::record::{Check, Outcome};
+use labs_record::rules::SAMPLES;
+use labs_record::statistics::Summary;
+
+use crate::backend::nvml::{Sensors, Throttled};
+use crate::backend::{Backend, Buffer, Counts, Step};
+use crate::lab::{Case, Variant};
+
+/// What decides how samples are taken; part of every lab's protocol.
+pub const MEASURING_RULES: &str = "\
+    a delay of 20 us keeps the GPU busy until the host has queued the timed stretch; CUDA events around it;
+    3 warm-ups, each checked; at least 10 samples, then until half the interquartile range is within 1 % of the
+    median, 40 samples, or 0.4 s; at least 10 in any case;
+    cold: twice the L2's size is zeroed before each sample; hot: the sample before has just run the same launch;
+    targets are zeroed outside the timed stretch; the result is checked after every sample;
+    batched: launches back to back in one timed stretch, a target each, as many as take 200 us, 4 to 64;
+    samples during which the driver reports a slowdown (read every 10) are set aside and counted";
+
+const WARM_UPS: usize = 3;
+const MOST_SAMPLES: usize = 40;
+const SETTLED: f64 = 0.01;
+const LONGEST: Duration = Duration::from_millis(400);
+/// Slowed-down samples set aside in one case before it is given up as it is.
+const MOST_SET_ASIDE: u64 = 40;
+
+/// How a run is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cache {
+    /// The L2 holds nothing of the input.
+    Cold,
+    /// The input was just read.
+    Hot,
+}
+
+impl Cache {
+    /// The coordinate on the axis `cache`.
+    pub fn place(self) -> Coordinate {
+        Coordinate::from(match self {
+            Cache::Cold => "cold",
+            Cache::Hot => "hot",
+        })
+    }
+}
+
+/// Work to time, and how to tell whether it was done right.
+pub struct Work<'a> {
+    /// Before the timed stretch: reset the targets.
+    pub reset: Vec<Step>,
+    /// The timed stretch.
+    pub timed: Vec<Step>,
+    /// Reads the results back; a message if they are wrong.
+    pub check: &'a dyn Fn(&mut dyn Backend) -> Result<Result<(), String>>,
+}
+
+/// What a session has found out, ready for a record.
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Findings {
+    /// Figures with this session's samples only.
+    pub figures: Vec<Figure>,
+    /// Checks by variant, and what a refusal said first.
+    pub checks: Vec<(String, Check, Option<String>)>,
+    /// What the simulator counted, by variant and place.
+    #[serde(skip)]
+    pub counts: Vec<(String, At, Counts)>,
+}
+
+/// The bench a lab measures at: the backend, inputs that stay on the device, and the session's findings.
+pub struct Bench<'a> {
+    /// Where kernels run.
+    pub backend: &'a mut dyn Backend,
+    /// Seed of all inputs.
+    pub seed: u64,
+    /// Samples the command line asks for, instead of the rules'.
+    pub samples: Option<usize>,
+    /// The largest `size` any case of this session has: inputs are made once, for it.
+    pub largest_size: u64,
+    /// Called between samples, so that the parent knows that the session is alive.
+    pub alive: &'a mut dyn FnMut(),
+    sensors: Sensors,
+    inputs: HashMap<&'static str, Buffer>,
+    references: HashMap<(&'static str, u64), f64>,
+    findings: Findings,
+    timing: bool,
+}
+
+impl<'a> Bench<'a> {
+    /// A bench over a loaded backend.
+    pub fn new(
+        backend: &'a mut dyn Backend,
+        seed: u64,
+        largest_size: u64,
+        alive: &'a mut dyn FnMut(),
+    ) -> Bench<'a> {
+        Bench {
+            backend,
+            seed,
+            samples: None,
+            largest_size,
+            alive,
+            sensors: Sensors::open(),
+            inputs: HashMap::new(),
+            references: HashMap::new(),
+            findings: Findings::default(),
+            timing: true,
+        }
+    }
+
+    /// Only check results, for tools that slow the device down.
+    pub fn only_check(&mut self) {
+        self.timing = false;
+    }
+
+    /// A buffer that stays for the session: made by `make` when it is first asked for.
+    pub fn input(
+        &mut self,
+        name: &'static str,
+        make: impl FnOnce(&mut Self) -> Result<Vec<u8>>,
+    ) -> Result<Buffer> {
+        if let Some(buffer) = self.inputs.get(name) {
+            return Ok(*buffer);
+        }
+        let data = make(self)?;
+        (self.alive)();
+        let buffer = self.backend.allocate(data.len() as u64)?;
+        self.backend.write(buffer, &data)?;
+        (self.alive)();
+        self.inputs.insert(name, buffer);
+        Ok(buffer)
+    }
+
+    /// Device memory that stays for the session, undefined at first.
+    pub fn scratch(&mut self, name: &'static str, bytes: u64) -> Result<Buffer> {
+        match self.inputs.get(name) {
+            Some(buffer) if buffer.bytes >= bytes => Ok(*buffer),
+            _ => {
+                let buffer = self.backend.allocate(bytes)?;
+                self.inputs.insert(name, buffer);
+                Ok(buffer)
+            }
+        }
+    }
+
+    /// A number worked out on the host that stays for the session: the reference `name` at this size.
+    pub fn reference(&mut self, name: &'static str, size: u64, make: impl FnOnce(u64) -> f64) -> f64 {
+        if let Some(known) = self.references.get(&(name, size)) {
+            return *known;
+        }
+        let made = make(self.seed);
+        (self.alive)();
+        self.references.insert((name, size), made);
+        made
+    }
+
+    /// Runs the work once and checks it. A wrong result is entered against the variant; then nothing of it is timed.
+    pub fn passes(&mut self, variant: &Variant, at: &At, work: &Work<'_>) -> Result<bool> {
+        (self.alive)();
+        self.backend.counts();
+        self.backend.run(&work.reset)?;
+        self.backend.run(&work.timed)?;
+        if let Some(counts) = self.backend.counts() {
+            self.findings.counts.push((variant.name.to_owned(), at.clone(), counts));
+        }
+        let outcome = (work.check)(self.backend)?;
+        let passed = outcome.is_ok();
+        self.enter_check(variant, outcome);
+        Ok(passed)
+    }
+
+    /// Enters a check's outcome; a refusal stays, whatever comes after.
+    pub fn enter_check(&mut self, variant: &Variant, outcome: Result<(), String>) {
+        let found = match outcome {
+            Ok(()) => (Check::Passed, None),
+            Err(message) => (Check::Refused, Some(message)),
+        };
+        match self.findings.checks.iter_mut().find(|(name, ..)| name == variant.name) {
+            Some(entry) if entry.1 == Check::Passed => (entry.1, entry.2) = found,
+            Some(_) => {}
+            None => self.findings.checks.push((variant.name.to_owned(), found.0, found.1)),
+        }
+    }
+
+    /// Times work that has passed its check, and enters the duration `name`. Enters nothing where time is not real,
+    /// or for a variant that is wrong.
+    pub fn duration(
+        &mut self,
+        name: &str,
+        case: &Case,
+        at: &[(&str, Coordinate)],
+        cache: Cache,
+        work: &Work<'_>,
+    ) -> Result<()> {
+        self.durations(name, case, at, cache, work, 1)
+    }
+
+    /// As [`Bench::duration`], for `launches` equal launches in the timed stretch: the time of one.
+    pub fn durations(
+        &mut self,
+        name: &str,
+        case: &Case,
+        at: &[(&str, Coordinate)],
+        cache: Cache,
+        work: &Work<'_>,
+        launches: u32,
+    ) -> Result<()> {
+        if !self.timing || case.variant.is_some_and(|variant| self.refused(&variant)) {
+            return Ok(());
+        }
+        let mut before = work.reset.clone();
+        if cache == Cache::Cold {
+            before.splice(0..0, self.backend.flush()?);
+        }
+        let Some((samples, set_aside)) = self.sample(case, &before, work, launches)? else { return Ok(()) };
+        let mut figure = self.figure(name, case, at, Unit::Nanoseconds, Kind::Duration, samples);
+        figure.set_aside = set_aside;
+        self.findings.figures.push(figure);
+        Ok(())
+    }
+
+    /// Samples until they settle, or none where time is not real or a check refuses.
+    fn sample(
+        &mut self,
+        case: &Case,
+        before: &[Step],
+        work: &Work<'_>,
+        launches: u32,
+    ) -> Result<Option<(Vec<f64>, Vec<SetAside>)>> {
+        let mut samples = Vec::new();
+        let mut unsure = Vec::new();
+        let mut slowed: HashMap<String, u64> = HashMap::new();
+        let began = Instant::now();
+        for taken in 1.. {
+            (self.alive)();
+            let Some(ns) = self.backend.time(before, &work.timed)? else { return Ok(None) };
+            if let Err(message) = (work.check)(self.backend)? {
+                if let Some(variant) = case.variant {
+                    self.enter_check(&variant, Err(message));
+                }
+                return Ok(None);
+            }
+            if taken <= WARM_UPS {
+                continue;
+            }
+            unsure.push(ns / f64::from(launches));
+            // The sensors tell of the time since they were last read, and reading them takes longer than a short sample.
+            if unsure.len() < SAMPLES && !self.wanted(samples.len() + unsure.len()) {
+                continue;
+            }
+            match self.sensors.read() {
+                Some(Throttled(why)) if slowed.values().sum::<u64>() < MOST_SET_ASIDE => {
+                    *slowed.entry(why).or_default() += unsure.len() as u64;
+                    unsure.clear();
+                }
+                _ => samples.append(&mut unsure),
+            }
+            if self.enough(&samples, began) {
+                break;
+            }
+        }
+        let set_aside = slowed.into_iter().map(|(reason, count)| SetAside { session: 0, count, reason });
+        Ok(Some((samples, set_aside.collect())))
+    }
+
+    /// Whether the command line asked for this many samples.
+    fn wanted(&self, samples: usize) -> bool {
+        self.samples.is_some_and(|wanted| samples >= wanted)
+    }
+
+    fn enough(&self, samples: &[f64], began: Instant) -> bool {
+        if self.samples.is_some() {
+            return self.wanted(samples.len());
+        }
+        if samples.len() < SAMPLES {
+            return false;
+        }
+        let settled = || Summary::of(&[samples.to_vec()]).is_some_and(|s| s.relative_spread() <= SETTLED);
+        samples.len() >= MOST_SAMPLES || began.elapsed() >= LONGEST || settled()
+    }
+
+    /// How many launches a batch takes for work of this length, by the measuring rules.
+    pub fn batch(&self, name: &str, case: &Case) -> u32 {
+        let wanted = |figure: &&Figure| {
+            figure.name == name && figure.variant.as_deref() == case.variant.map(|v| v.name)
+        };
+        let same_place =
+            |figure: &&Figure| case.at.iter().all(|(axis, place)| figure.at.get(axis) == Some(place));
+        let known = self.findings.figures.iter().rev().filter(wanted).find(same_place);
+        let ns = known.and_then(Figure::summary).map_or(f64::INFINITY, |summary| summary.median);
+        (200_000.0 / ns).ceil().clamp(4.0, 64.0) as u32
+    }
+
+    /// Enters a count: the same in every sample.
+    pub fn exact(&mut self, name: &str, case: &Case, at: &[(&str, Coordinate)], value: u64) {
+        let figure = self.figure(name, case, at, Unit::Count, Kind::Exact, vec![value as f64]);
+        self.findings.figures.push(figure);
+    }
+
+    /// Enters numbers that differ from run to run by nature.
+    pub fn spread(
+        &mut self,
+        name: &str,
+        case: &Case,
+        at: &[(&str, Coordinate)],
+        unit: Unit,
+        values: Vec<f64>,
+    ) {
+        let figure = self.figure(name, case, at, unit, Kind::Spread, values);
+        self.findings.figures.push(figure);
+    }
+
+    fn figure(
+        &self,
+        name: &str,
+        case: &Case,
+        at: &[(&str, Coordinate)],
+        unit: Unit,
+        kind: Kind,
+        values: Vec<f64>,
+    ) -> Figure {
+        let mut place = case.at.clone();
+        place.extend(at.iter().map(|(axis, place)| ((*axis).to_owned(), place.clone())));
+        Figure {
+            name: name.to_owned(),
+            variant: case.variant.map(|variant| variant.name.to_owned()),
+            at: place,
+            unit,
+            kind,
+            median: None,
+            samples: vec![Samples::Numbers(values)],
+            set_aside: Vec::new(),
+        }
+    }
+
+    fn refused(&self, variant: &Variant) -> bool {
+        variant.declared == Outcome::Wrong
+            || self
+                .findings
+                .checks
+                .iter()
+                .any(|(name, check, _)| name == variant.name && *check == Check::Refused)
+    }
+
+    /// Ends the session's measuring.
+    pub fn finish(self) -> (Findings, Sensors) {
+        (self.findings, self.sensors)
+    }
+}

@@ -1,0 +1,158 @@
+//! What a lab prints: tables for people, JSON and CSV for programs.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, Result};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle, presets};
+use labs_record::figure::{At, Figure, Samples};
+use labs_record::manifest::LabEntry;
+use labs_record::record::{Check, Outcome, Record};
+use labs_record::table::{Table, coordinate, pivot};
+use labs_record::{Claims, Evidence, wording};
+
+use crate::lab::Lab;
+
+/// Lines above, below and under the head.
+const STYLE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
+
+/// A table that fits the terminal; the first column is text, the others are numbers.
+pub fn table(table: &Table) -> String {
+    let mut drawn = drawing(&table.columns, &table.rows);
+    for column in drawn.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    drawn.to_string()
+}
+
+/// A table whose cells are words.
+pub fn words(columns: &[&str], rows: &[Vec<String>]) -> String {
+    drawing(columns, rows).to_string()
+}
+
+fn drawing<T: ToString>(columns: &[T], rows: &[Vec<String>]) -> comfy_table::Table {
+    let mut drawn = comfy_table::Table::new();
+    drawn.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic);
+    drawn.set_header(columns.iter().map(ToString::to_string));
+    drawn.add_rows(rows);
+    drawn
+}
+
+/// A record's figures as tables for the terminal: one for each name and each place on the axes besides the first.
+pub fn figures(record: &Record, lab: &dyn Lab, entry: &LabEntry) -> String {
+    let all = entry.with_derived(&record.figures);
+    let axis = lab.axes().first().map_or("size", |axis| axis.name);
+    let mut text = String::new();
+    for declared in &entry.figures {
+        let named: Vec<&Figure> = all.iter().filter(|figure| figure.name == declared.name).collect();
+        for group in groups(&named, axis) {
+            text += &section(&all, declared.name.as_str(), &declared.means, axis, &group);
+        }
+    }
+    text
+}
+
+/// The distinct places of figures on all axes but one.
+fn groups(figures: &[&Figure], axis: &str) -> BTreeSet<At> {
+    let without =
+        |at: &At| at.iter().filter(|(name, _)| *name != axis).map(|(n, p)| (n.clone(), p.clone())).collect();
+    figures.iter().map(|figure| without(&figure.at)).collect()
+}
+
+fn section(all: &[Figure], name: &str, means: &str, axis: &str, group: &At) -> String {
+    let places: Vec<String> = group.values().map(coordinate).collect();
+    let title = std::iter::once(name.replace('_', " ")).chain(places).collect::<Vec<_>>().join(", ");
+    let chosen: Vec<&Figure> = all
+        .iter()
+        .filter(|figure| {
+            figure.name == name && group.iter().all(|(axis, place)| figure.at.get(axis) == Some(place))
+        })
+        .collect();
+    let mut variants: Vec<&str> = Vec::new();
+    for variant in chosen.iter().filter_map(|figure| figure.variant.as_deref()) {
+        if !variants.contains(&variant) {
+            variants.push(variant);
+        }
+    }
+    if variants.is_empty() {
+        let cells: Vec<String> = chosen.iter().map(|figure| labs_record::table::cell(figure)).collect();
+        return format!("{title}: {}  ({means})\n\n", cells.join(", "));
+    }
+    let drawn = table(&pivot(all, name, axis, &variants, group).transposed());
+    format!("{title}  ({means})\n{drawn}\n\n")
+}
+
+/// The claims and how they turned out here.
+pub fn claims(claims: &Claims, record: &Record, entry: &LabEntry) -> Result<String> {
+    let figures = entry.with_derived(&record.figures);
+    let evidence = Evidence { gpu: &record.gpu, figures: &figures, absent: &record.absent };
+    let mut rows = Vec::new();
+    for claim in &claims.claims {
+        let finding = evidence.judge(claim);
+        let sentence = wording::sentence(claim, &finding, &evidence).map_err(anyhow::Error::msg)?;
+        rows.push(vec![claim.id.clone(), finding.verdict.to_string(), sentence]);
+    }
+    Ok(words(&["claim", "verdict (draft)", "in this run"], &rows))
+}
+
+/// What the checks said, where it is not what the variants declare, or where a wrong variant was caught.
+pub fn checks(record: &Record, refusals: &[(String, String)]) -> String {
+    let mut text = String::new();
+    for variant in &record.variants {
+        let reason = refusals.iter().find(|(name, _)| *name == variant.name).map_or("", |(_, reason)| reason);
+        let line = match (variant.declared, variant.check) {
+            (Outcome::Correct, Check::Passed) => continue,
+            (Outcome::Correct, Check::Refused) => format!("WRONG RESULT: {}: {reason}", variant.name),
+            (Outcome::Wrong, Check::Refused) => {
+                format!("{} is wrong on purpose, and was caught: {reason}", variant.name)
+            }
+            (Outcome::Wrong, Check::Passed) => {
+                format!("NOT CAUGHT: {} is wrong on purpose, and its check passed", variant.name)
+            }
+        };
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+/// Whether every variant's outcome is the one it declares.
+pub fn as_declared(record: &Record) -> bool {
+    record.variants.iter().all(|variant| {
+        matches!(
+            (variant.declared, variant.check),
+            (Outcome::Correct, Check::Passed) | (Outcome::Wrong, Check::Refused)
+        )
+    })
+}
+
+/// One line a figure and session: lab, gpu, figure, variant, axes, unit, session, statistics, samples.
+pub fn csv(record: &Record, entry: &LabEntry) -> Result<String> {
+    let figures = entry.with_derived(&record.figures);
+    let axes: BTreeSet<&str> =
+        figures.iter().flat_map(|figure| figure.at.keys().map(String::as_str)).collect();
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let head = ["lab", "gpu", "figure", "variant"];
+    writer.write_record(
+        head.into_iter().chain(axes.iter().copied()).chain(["unit", "session", "median", "samples"]),
+    )?;
+    for figure in &figures {
+        for (session, samples) in figure.samples.iter().enumerate() {
+            let mut row = vec![record.lab.clone(), record.gpu.name.clone(), figure.name.clone()];
+            row.push(figure.variant.clone().unwrap_or_default());
+            row.extend(
+                axes.iter().map(|axis| figure.at.get(*axis).map(ToString::to_string).unwrap_or_default()),
+            );
+            let (median, text) = match samples {
+                Samples::Numbers(numbers) => (
+                    labs_record::statistics::median(numbers).map(|m| m.to_string()).unwrap_or_default(),
+                    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+                ),
+                Samples::Tries { seen, of } => (String::new(), format!("{seen}/{of}")),
+            };
+            row.extend([figure.unit.to_string(), session.to_string(), median, text]);
+            writer.write_record(&row)?;
+        }
+    }
+    let bytes = writer.into_inner().context("cannot finish the CSV")?;
+    String::from_utf8(bytes).context("the CSV is not UTF-8")
+}

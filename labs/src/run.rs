@@ -1,0 +1,145 @@
+//! `labs dayNN`: run one lab here, now.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use labs_record::record::{Check, Record};
+use labs_record::{Coordinate, store};
+
+use crate::cli::{BackendChoice, Format, RunArgs};
+use crate::draft::{self, Extras};
+use crate::failure::{Failure, Kind, failed};
+use crate::lab::{self, Lab};
+use crate::session::{self, Job, Message, Report};
+use crate::{code, print};
+
+/// The GPU whose record stands in where there is none to measure on.
+pub const REFERENCE_GPU: &str = "nvidia-h200";
+
+/// Runs a lab and prints what it found.
+///
+/// # Errors
+/// As the exit codes say; a wrong result is an error after everything was printed.
+pub fn run(lab: &'static dyn Lab, args: &RunArgs, places: BTreeMap<String, Vec<Coordinate>>) -> Result<()> {
+    let job = Job {
+        lab: lab.stem().to_owned(),
+        variants: args.variants.clone(),
+        places,
+        samples: args.samples.map(|samples| samples as usize),
+        seed: args.seed,
+        kernel: args.kernel.clone(),
+        pinned: false,
+        only_check: false,
+    };
+    // An unwritable place is found out before the work, not after it.
+    if let Some(out) = &args.out {
+        store::write_text(out, "").with_context(|| "choose another --out")?;
+    }
+    let started = draft::now();
+    let report = match args.backend {
+        BackendChoice::Cuda => on_gpu(&job),
+        BackendChoice::Sim => on_simulator(lab),
+        BackendChoice::Auto => on_gpu(&job).or_else(|error| match error.downcast_ref::<Failure>() {
+            Some(failure) if failure.kind == Kind::Lacks => {
+                anstream::eprintln!("no GPU is used: {failure}");
+                on_simulator(lab)
+            }
+            _ => Err(error),
+        }),
+    }?;
+    show(lab, args, report, &started)
+}
+
+fn on_simulator(lab: &'static dyn Lab) -> Result<Report> {
+    recorded(lab)?;
+    Err(crate::failure::lacks("there is no simulator yet; the table above was recorded on the reference GPU"))
+}
+
+/// Runs a job in a child process with a progress bar.
+pub fn on_gpu(job: &Job) -> Result<Report> {
+    let bar = progress();
+    let outcome = session::in_child(job, &mut |message| {
+        if let Message::Case { index, of, name } = message {
+            bar.set_length(*of as u64);
+            bar.set_position(*index as u64);
+            bar.set_message(name.clone());
+        }
+    });
+    bar.finish_and_clear();
+    outcome
+}
+
+/// A progress bar on standard error, if that is a terminal.
+pub fn progress() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {elapsed} {wide_msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+fn show(lab: &'static dyn Lab, args: &RunArgs, report: Report, started: &str) -> Result<()> {
+    let origin = report.origin.clone();
+    if !report.warnings.is_empty() {
+        anstream::eprintln!("{}", report.warnings.trim_end());
+    }
+    let refusals = refusals(&report);
+    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+    let extras = Extras { command: format!("labs {command}"), ..Extras::default() };
+    let record = draft::record(lab, started, vec![report], extras).context("the session gave no report")?;
+    let text = match args.format {
+        Format::Table => tables(lab, &record, &refusals, &origin)?,
+        Format::Json => serde_json::to_string_pretty(&record)? + "\n",
+        Format::Csv => print::csv(&record, &lab::entry(lab))?,
+    };
+    match &args.out {
+        Some(path) => store::write_text(path, &text)?,
+        None => anstream::print!("{text}"),
+    }
+    if print::as_declared(&record) {
+        return Ok(());
+    }
+    let (name, reason) = refusals.first().cloned().unwrap_or_default();
+    Err(failed(format!("{name}: {reason}")))
+}
+
+fn refusals(report: &Report) -> Vec<(String, String)> {
+    let checks = report.findings.checks.iter();
+    checks
+        .filter(|(_, check, _)| *check == Check::Refused)
+        .map(|(name, _, reason)| (name.clone(), reason.clone().unwrap_or_default()))
+        .collect()
+}
+
+fn tables(lab: &dyn Lab, record: &Record, refusals: &[(String, String)], origin: &str) -> Result<String> {
+    let entry = lab::entry(lab);
+    let driver = record.sittings.first().map_or("", |sitting| sitting.driver.as_str());
+    let mut text = format!("{}\n{}, driver {driver}, {origin}\n\n", lab.question(), record.gpu.name);
+    text += &print::figures(record, lab, &entry);
+    text += &print::checks(record, refusals);
+    let claims = store::parse(lab.shipped().claims, "claims file inside this program")?;
+    text += &print::claims(&claims, record, &entry)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// Prints the reference GPU's recorded table, marked as recorded.
+fn recorded(lab: &dyn Lab) -> Result<()> {
+    let Some(root) = code::root() else { return Ok(()) };
+    let path = root.join(format!("verification/{REFERENCE_GPU}/{}.yaml", lab.stem()));
+    if !Path::exists(&path) {
+        return Ok(());
+    }
+    let record = store::read_record(&path)?;
+    let date = record.sittings.last().map_or("", |sitting| sitting.started.as_str());
+    anstream::println!("RECORDED on an {}, {date}; not measured here\n", record.gpu.name);
+    anstream::print!("{}", print::figures(&record, lab, &lab::entry(lab)));
+    Ok(())
+}

@@ -1,0 +1,281 @@
+//! `labs verify`: measure by the rules and keep what comes of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use labs_record::manifest::Manifest;
+use labs_record::record::{Instruction, Outcome, Record, Sanitizer};
+use labs_record::rules::{self, SESSIONS, Status};
+use labs_record::{Coordinate, store};
+
+use crate::backend::Backend as _;
+use crate::backend::cuda::Cuda;
+use crate::cli::VerifyArgs;
+use crate::draft::{self, Extras};
+use crate::failure::{failed, lacks, usage};
+use crate::lab::{self, Lab};
+use crate::session::{Job, Report};
+use crate::toolchain::cubin;
+use crate::toolchain::disassembly::Disassembler;
+use crate::{baseline, code, run, sources, tools};
+
+/// Sizes at which compute-sanitizer looks: one short of a block, one past it, and many blocks.
+const SANITIZED_SIZES: [u64; 4] = [0, 255, 4_097, 65_537];
+
+/// What a verification works with.
+struct Setting {
+    root: PathBuf,
+    manifest: Manifest,
+    disassembler: Option<Disassembler>,
+    sanitizer: Option<PathBuf>,
+    architecture: u32,
+    slug: String,
+}
+
+/// Measures labs and writes their records, one by one.
+///
+/// # Errors
+/// No GPU, no pinned code, a wrong result, a record that would be replaced by a worse one.
+pub fn verify(args: &VerifyArgs) -> Result<()> {
+    let labs = chosen(args)?;
+    let setting = prepare()?;
+    let shortcomings = preflight(&setting, &labs);
+    for line in &shortcomings {
+        anstream::eprintln!("would make a draft: {line}");
+    }
+    let mut drafts = Vec::new();
+    for lab in labs {
+        let path = setting.root.join(format!("verification/{}/{}.yaml", setting.slug, lab.stem()));
+        if args.resume && is_done(&setting, lab, &path) {
+            anstream::println!("{}: verified by this program already", lab.stem());
+            continue;
+        }
+        let record = measure(&setting, lab)?;
+        let status = keep(&setting, args, &path, record)?;
+        anstream::println!("{}: {status}", lab.stem());
+        if status != Status::Verified {
+            drafts.push(lab.stem());
+        }
+    }
+    if drafts.is_empty() { Ok(()) } else { Err(failed(format!("not verified: {}", drafts.join(", ")))) }
+}
+
+fn chosen(args: &VerifyArgs) -> Result<Vec<&'static dyn Lab>> {
+    if args.all {
+        return Ok(lab::registry().to_vec());
+    }
+    let known = || lab::registry().iter().map(|lab| lab::names(lab.stem()).0).collect::<Vec<_>>().join(", ");
+    let find = |name: &String| {
+        lab::find(name).ok_or_else(|| usage(format!("no lab `{name}`; there are {}", known())))
+    };
+    args.labs.iter().map(find).collect()
+}
+
+fn prepare() -> Result<Setting> {
+    let root = code::root_for("labs verify")?;
+    let manifest = store::read(&root.join("kernels/manifest.yaml"), "manifest")?;
+    let cuda = Cuda::open()?;
+    let device = cuda.device();
+    Ok(Setting {
+        disassembler: Disassembler::find(Some(&root)).ok(),
+        sanitizer: tools::find("compute-sanitizer"),
+        architecture: device.architecture,
+        slug: device.gpu.slug(),
+        root,
+        manifest,
+    })
+}
+
+/// Whatever would make a draft, found before anything is measured.
+fn preflight(setting: &Setting, labs: &[&dyn Lab]) -> Vec<String> {
+    let mut lines = Vec::new();
+    match sources::hash(&setting.root) {
+        Ok(hash) if hash == crate::BUILT_FROM => {}
+        _ => lines
+            .push("this program was built from other sources than this checkout's; build it anew".to_owned()),
+    }
+    if setting.disassembler.is_none() {
+        lines.push(
+            "no nvdisasm or cuobjdump: instructions stay unknown (`labs doctor` says how to get one)"
+                .to_owned(),
+        );
+    }
+    for lab in labs {
+        if setting
+            .manifest
+            .labs
+            .get(lab.stem())
+            .is_none_or(|entry| entry.protocol != lab::protocol_hash(*lab))
+        {
+            lines.push(format!("{}: the manifest is older than the lab; run scripts/kernels", lab.stem()));
+        }
+        if let Err(error) = evidence(setting, *lab) {
+            lines.push(format!("{}: {error:#}", lab.stem()));
+        }
+    }
+    lines
+}
+
+fn is_done(setting: &Setting, lab: &dyn Lab, path: &Path) -> bool {
+    let Ok(record) = store::read_record(path) else { return false };
+    record.sources == crate::BUILT_FROM
+        && record.protocol == lab::protocol_hash(lab)
+        && rules::faults(&record, &setting.manifest).is_empty()
+        && rules::status(&record, &setting.manifest) == Status::Verified
+}
+
+fn measure(setting: &Setting, lab: &'static dyn Lab) -> Result<Record> {
+    let started = draft::now();
+    let kernels = evidence(setting, lab).unwrap_or_default();
+    let mut extras = Extras {
+        command: format!("labs verify {}", lab::names(lab.stem()).0),
+        kernels,
+        sanitizer: sanitize(setting, lab)?,
+        ..Extras::default()
+    };
+    let peer = tools::peer_program(&setting.root, lab.stem());
+    let mut reports: Vec<Report> = Vec::new();
+    for number in 0..SESSIONS {
+        let report = run::on_gpu(&job(lab, seed(&started, number)))?;
+        check_results(lab, &report)?;
+        reports.push(report);
+        if let Some(program) = &peer {
+            let peer = tools::run_peer(program)?;
+            extras.peers = vec![peer.peer];
+            extras.peer_figures.push(peer.figures);
+        }
+    }
+    draft::record(lab, &started, reports, extras).context("no session gave a report")
+}
+
+fn job(lab: &dyn Lab, seed: u64) -> Job {
+    Job {
+        lab: lab.stem().to_owned(),
+        variants: Vec::new(),
+        places: BTreeMap::new(),
+        samples: None,
+        seed,
+        kernel: None,
+        pinned: true,
+        only_check: false,
+    }
+}
+
+/// A seed a session, from the hour and the number: recorded, and another one each time.
+fn seed(started: &str, number: usize) -> u64 {
+    started.bytes().fold(number as u64 + 1, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)))
+        % 1_000_000_007
+}
+
+/// A correct variant that gave a wrong result ends the verification: there is nothing to keep.
+fn check_results(lab: &dyn Lab, report: &Report) -> Result<()> {
+    for (name, check, reason) in &report.findings.checks {
+        let declared =
+            lab.variants().iter().find(|variant| variant.name == name).map(|variant| variant.declared);
+        if declared == Some(Outcome::Correct) && *check == labs_record::record::Check::Refused {
+            return Err(failed(format!(
+                "{name} gave a wrong result: {}",
+                reason.clone().unwrap_or_default()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Each kernel's machine code by hash, and its instructions that bear on contention.
+fn evidence(setting: &Setting, lab: &dyn Lab) -> Result<BTreeMap<String, (String, Vec<Instruction>)>> {
+    let stem = lab.stem();
+    let image = code::pinned_cubin(&setting.root, stem, setting.architecture)?;
+    let hashes = cubin::code_hashes(&image)?;
+    let known =
+        setting.manifest.code.get(stem).and_then(|code| code.get(&format!("sm_{}", setting.architecture)));
+    if known.is_some_and(|known| *known != hashes) {
+        return Err(lacks(format!(
+            "kernels/cubin/{stem} is not the manifest's machine code; run scripts/kernels"
+        )));
+    }
+    // The baseline is loaded from the same folder.
+    code::pinned_cubin(&setting.root, baseline::STEM, setting.architecture)?;
+    let mut instructions: BTreeMap<String, Vec<Instruction>> = BTreeMap::new();
+    if let Some(disassembler) = &setting.disassembler {
+        for function in disassembler.functions(&image)? {
+            let list = function.evidence().map(|instruction| Instruction {
+                opcode: instruction.opcode.clone(),
+                line: instruction.source.as_ref().map(|source| source.line),
+            });
+            instructions.insert(function.name.clone(), list.collect());
+        }
+    }
+    Ok(hashes
+        .into_iter()
+        .map(|(kernel, hash)| {
+            let list = instructions.remove(&kernel).unwrap_or_default();
+            (kernel, (hash, list))
+        })
+        .collect())
+}
+
+/// compute-sanitizer over all correct variants at once; one by one only if it complains.
+fn sanitize(setting: &Setting, lab: &dyn Lab) -> Result<BTreeMap<String, Sanitizer>> {
+    let correct: Vec<&str> = lab
+        .variants()
+        .iter()
+        .filter(|variant| variant.declared == Outcome::Correct && variant.needs <= setting.architecture)
+        .map(|variant| variant.name)
+        .collect();
+    let everyone = |word: Sanitizer| correct.iter().map(|name| ((*name).to_owned(), word.clone())).collect();
+    let Some(sanitizer) = &setting.sanitizer else {
+        return Ok(everyone(Sanitizer::Absent("compute-sanitizer is not on this machine".to_owned())));
+    };
+    let mut job = job(lab, 1);
+    job.only_check = true;
+    job.places.insert("size".to_owned(), SANITIZED_SIZES.map(Coordinate::Number).to_vec());
+    job.variants = correct.iter().map(|name| (*name).to_owned()).collect();
+    let together = tools::sanitize(sanitizer, &job)?;
+    if !matches!(together, Sanitizer::Found(_)) {
+        return Ok(everyone(together));
+    }
+    let mut words = BTreeMap::new();
+    for name in correct {
+        job.variants = vec![name.to_owned()];
+        words.insert(name.to_owned(), tools::sanitize(sanitizer, &job)?);
+    }
+    Ok(words)
+}
+
+/// Writes a record, unless that would lose a better one.
+fn keep(setting: &Setting, args: &VerifyArgs, path: &Path, new: Record) -> Result<Status> {
+    let known = path.exists().then(|| store::read_record(path)).transpose()?;
+    let record = match (args.add, known.clone()) {
+        (true, Some(mut known)) => {
+            draft::add_sitting(&mut known, new).map_err(failed)?;
+            known
+        }
+        (true, None) => {
+            return Err(usage(format!(
+                "--add adds to a record, and `{}` is not there; leave --add away",
+                path.display()
+            )));
+        }
+        (false, _) => new,
+    };
+    let faults = rules::faults(&record, &setting.manifest);
+    if !faults.is_empty() {
+        return Err(failed(format!("the new record would be refused: {}", faults.join("; "))));
+    }
+    let status = rules::status(&record, &setting.manifest);
+    let loses = |known: &Record| {
+        status != Status::Verified && rules::status(known, &setting.manifest) == Status::Verified
+    };
+    if known.as_ref().is_some_and(loses) {
+        let aside = setting.root.join("target/drafts").join(path.strip_prefix(&setting.root).unwrap_or(path));
+        store::write(&aside, &record)?;
+        return Err(failed(format!(
+            "{status}; the verified record stays, the draft is `{}`",
+            aside.display()
+        )));
+    }
+    store::write(path, &record)?;
+    Ok(status)
+}
