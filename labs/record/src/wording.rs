@@ -135,12 +135,12 @@ pub fn predicate(predicate: &Predicate) -> String {
             plain(*tolerance),
         ),
         Predicate::Equal { of, to, number, each } => {
-            let other = match (to, number) {
-                (Some(to), _) => reference(to),
-                (None, Some(number)) => units::count(*number),
-                (None, None) => "nothing (the claim names neither figure nor number)".to_owned(),
-            };
-            format!("every sample of {} equals {other}{}", reference(of), at_each(each))
+            format!(
+                "every sample of {} equals {}{}",
+                reference(of),
+                other_side(to.as_ref(), *number),
+                at_each(each)
+            )
         }
         Predicate::Observed { of } => format!("{} is seen at least once", reference(of)),
         Predicate::NeverObserved { of, tries } => {
@@ -250,6 +250,14 @@ fn bare(of: &Quantity, threshold: f64) -> String {
     match of {
         Quantity::Ratio { .. } => times(threshold),
         Quantity::Figure(_) => plain(threshold),
+    }
+}
+
+fn other_side(to: Option<&FigureRef>, number: Option<f64>) -> String {
+    match (to, number) {
+        (Some(to), _) => reference(to),
+        (None, Some(number)) => units::count(number),
+        (None, None) => "nothing (the claim names neither figure nor number)".to_owned(),
     }
 }
 
