@@ -739,6 +739,30 @@ fn shared_memories_of_two_blocks_are_two_memories() {
 }
 
 #[test]
+fn a_block_that_ended_takes_its_shared_memory_along() {
+    let touch = |by, owner, line| Access {
+        by,
+        space: Space::Shared { block: owner },
+        address: 0,
+        bytes: 4,
+        kind: Write,
+        order: Weak,
+        scope: Block,
+        site: site(line),
+    };
+    let mut s = stream();
+    s.detector.access(&touch(t(0, 0), 0, 1));
+    s.detector.access(&touch(t(1, 0), 1, 2));
+    s.weak(t(0, 0), 3, Write, DATA);
+    s.detector.block_end(0);
+    // The next block's memory begins anew; others' and the device's stay.
+    s.detector.access(&touch(t(2, 0), 2, 4));
+    s.detector.access(&touch(t(0, 0), 1, 5));
+    s.weak(t(2, 0), 6, Read, DATA);
+    assert_eq!(s.lines(), [(2, 5), (3, 6)]);
+}
+
+#[test]
 fn one_pair_of_sites_is_reported_once_with_its_count() {
     let mut s = stream();
     for element in 0..10 {

@@ -30,18 +30,21 @@
 //! # Method
 //! Vector clocks with epochs, after FastTrack (Flanagan and Freund, PLDI 2009). A thread's
 //! clock is its own epoch and a tree that it shares with all threads it met at
-//! its last barrier ([`clock`]); an epoch ends where it is released. For
-//! every word ([`shadow`]) the detector keeps the last plain write and one read, and
+//! its last barrier (`clock`); an epoch ends where it is released. For
+//! every word (`shadow`) the detector keeps the last plain write and one read, and
 //! only where strong accesses or reads by several warps come in, a history grouped by
-//! strength, one entry for the lanes of a warp ([`history`]). Bytes get cells of
+//! strength, one entry for the lanes of a warp (`history`). Bytes get cells of
 //! their own where a word is touched in part. What a location has released is kept by the
-//! block, cluster and device that may acquire it ([`sync`]).
+//! block, cluster and device that may acquire it (`sync`).
 //!
 //! # Limits
 //! - It judges the interleavings that it was shown. A race between accesses that happen to be
 //!   ordered in each of them (by a lock taken in one order, say) is missed. Run
 //!   several seeds and schedules and [`Report::merge`] what they find. A reported race
 //!   is one by the model, whether or not a GPU would ever show it.
+//! - No race is not yet order: strong accesses never race, and may still be seen out
+//!   of order where nothing releases and acquires. What values are allowed then is the
+//!   litmus oracle's question, not this one's.
 //! - The order among `fence.sc` operations orders nothing here, though it does in the
 //!   model: it would be an accident of the interleaving. An algorithm that excludes by
 //!   it alone (Dekker's, without release and acquire) is reported.
@@ -194,6 +197,10 @@ impl Observer for RaceDetector {
     fn warp_barrier(&mut self, lanes: &[Thread], _site: Site) {
         let lanes = self.ids(lanes);
         self.threads.barrier(&lanes, &lanes);
+    }
+
+    fn block_end(&mut self, block: u32) {
+        self.shadow.forget_block(block);
     }
 
     fn launch_end(&mut self) {

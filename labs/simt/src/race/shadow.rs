@@ -17,6 +17,10 @@ type PageKey = (Space, u64);
 pub(super) struct Shadow {
     pages: Vec<Box<[Cell]>>,
     index: HashMap<PageKey, usize>,
+    /// The pages of each block's shared memory.
+    shared: HashMap<u32, Vec<PageKey>>,
+    /// Pages of blocks that have ended, to use again.
+    free: Vec<usize>,
     /// The page found last: a warp's lanes touch neighbours.
     last: Option<(PageKey, usize)>,
 }
@@ -50,16 +54,37 @@ impl Shadow {
         let key = (space, word / PAGE_CELLS);
         let page = match self.last {
             Some((last, page)) if last == key => page,
-            _ => {
-                let pages = &mut self.pages;
-                *self.index.entry(key).or_insert_with(|| {
-                    pages.push((0..PAGE_CELLS).map(|_| Cell::Untouched).collect());
-                    pages.len() - 1
-                })
-            }
+            _ => self.page(key),
         };
         self.last = Some((key, page));
         &mut self.pages[page][(word % PAGE_CELLS) as usize]
+    }
+
+    fn page(&mut self, key: PageKey) -> usize {
+        if let Some(&page) = self.index.get(&key) {
+            return page;
+        }
+        let page = self.free.pop().unwrap_or_else(|| {
+            let cells = (0..PAGE_CELLS).map(|_| Cell::Untouched).collect();
+            self.pages.push(cells);
+            self.pages.len() - 1
+        });
+        self.index.insert(key, page);
+        if let Space::Shared { block } = key.0 {
+            self.shared.entry(block).or_default().push(key);
+        }
+        page
+    }
+
+    /// Forgets a block's shared memory.
+    pub(super) fn forget_block(&mut self, block: u32) {
+        self.last = None;
+        for key in self.shared.remove(&block).unwrap_or_default() {
+            if let Some(page) = self.index.remove(&key) {
+                self.pages[page].fill_with(Cell::default);
+                self.free.push(page);
+            }
+        }
     }
 
     /// Forgets everything.

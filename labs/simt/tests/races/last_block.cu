@@ -77,7 +77,7 @@ extern "C" __global__ void relaxed_ticket_resets_the_counter(unsigned *data, uns
 
 // The first block to come resets what the others still count on.
 // launch 4 32
-// verdict races ticket-reset
+// verdict races ticket-reset, maybe reset-reset
 extern "C" __global__ void first_ticket_resets_the_counter(unsigned *data, unsigned *flag, unsigned *out) {
     if (threadIdx.x == 0 && atomicAdd(flag, 1) == 0) { // @ticket
         flag[0] = 0; // @reset
