@@ -1,0 +1,170 @@
+//! Driving mdBook. It reports trouble as warnings and goes on; here every one of them fails the build.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, bail};
+use mdbook_driver::MDBook;
+use mdbook_driver::config::Config;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::SubscriberExt;
+
+use crate::links;
+use crate::preprocessor::{Labs, edition};
+use crate::tree::Tree;
+
+/// What to build otherwise than book.toml says.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Another GPU's slug.
+    pub gpu: Option<String>,
+    /// Show unverified figures, marked.
+    pub draft: bool,
+}
+
+/// A built book.
+#[derive(Debug)]
+pub struct Built {
+    /// Where its pages are.
+    pub folder: PathBuf,
+    /// Whose numbers they show.
+    pub gpu: String,
+    /// How many records of that GPU there are.
+    pub records: usize,
+}
+
+/// Folder of the records' copies within the built book.
+const RECORDS: &str = "records";
+
+/// Builds the book of a checkout. The old one stays until the new one is whole.
+///
+/// # Errors
+/// Anything that mdBook warns of, a template's error, a lint, a record that may not be published, a broken link.
+pub fn build(root: &Path, options: &Options) -> Result<Built> {
+    let folder = root.join("book");
+    let heard = Heard::default();
+    let subscriber = tracing_subscriber::registry().with(heard.clone());
+    let (target, config) = tracing::subscriber::with_default(subscriber, || run_mdbook(&folder, options))
+        .map_err(|error| heard.explain(error))?;
+    heard.silence()?;
+    let gpu = edition(&config)?.gpu;
+    let copied = copy_records(root, &target.new)?;
+    let broken = links::check(&target.new)?;
+    if !broken.is_empty() {
+        fs::remove_dir_all(&target.new).ok();
+        bail!("{}", broken.join("\n"));
+    }
+    target.replace()?;
+    let records = copied.iter().filter(|slug| **slug == gpu).count();
+    Ok(Built { folder: target.old, gpu, records })
+}
+
+/// The built book's folder, and the one beside it in which the next is made.
+struct Target {
+    old: PathBuf,
+    new: PathBuf,
+}
+
+impl Target {
+    fn replace(&self) -> Result<()> {
+        let context = || format!("cannot replace `{}`", self.old.display());
+        if self.old.exists() {
+            fs::remove_dir_all(&self.old).with_context(context)?;
+        }
+        fs::rename(&self.new, &self.old).with_context(context)
+    }
+}
+
+fn run_mdbook(folder: &Path, options: &Options) -> Result<(Target, Config)> {
+    let mut config = Config::from_disk(folder.join("book.toml"))
+        .with_context(|| format!("cannot read `{}`", folder.join("book.toml").display()))?;
+    if let Some(gpu) = &options.gpu {
+        config.set("preprocessor.labs.gpu", gpu)?;
+    }
+    config.set("preprocessor.labs.draft", options.draft)?;
+    config.set("preprocessor.labs.records", RECORDS)?;
+    let old = folder.join(&config.build.build_dir);
+    let new = old.with_file_name(format!(".{}-new", old.file_name().unwrap_or_default().to_string_lossy()));
+    if new.exists() {
+        fs::remove_dir_all(&new).with_context(|| format!("cannot clear `{}`", new.display()))?;
+    }
+    config.build.build_dir = new.clone();
+    // A chapter named in SUMMARY.md that does not exist is an error, not a file to make.
+    config.build.create_missing = false;
+    let mut book = MDBook::load_with_config(folder, config.clone())?;
+    book.with_preprocessor(Labs);
+    book.build()?;
+    Ok((Target { old, new }, config))
+}
+
+/// Copies every record beside the pages; gives their GPUs.
+fn copy_records(root: &Path, built: &Path) -> Result<Vec<String>> {
+    let mut slugs = Vec::new();
+    for filed in Tree::load(root)?.records {
+        let from = root.join(&filed.path);
+        let to = built.join(RECORDS).join(&filed.slug).join(format!("{}.yaml", filed.record.lab));
+        if let Some(folder) = to.parent() {
+            fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+        }
+        fs::copy(&from, &to).with_context(|| format!("cannot copy `{}`", from.display()))?;
+        slugs.push(filed.slug);
+    }
+    Ok(slugs)
+}
+
+/// Collects what is reported at level warning and above.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<String>>>);
+
+impl Heard {
+    fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// An error if anything was heard.
+    fn silence(&self) -> Result<()> {
+        let heard = self.all();
+        if !heard.is_empty() {
+            bail!("mdBook: {}", heard.join("\nmdBook: "));
+        }
+        Ok(())
+    }
+
+    /// The error, after what was reported before it.
+    fn explain(&self, error: anyhow::Error) -> anyhow::Error {
+        let text = format!("{error:#}");
+        let heard: Vec<String> =
+            self.all().into_iter().filter(|said| !text.contains(said.as_str())).collect();
+        match heard.is_empty() {
+            true => error,
+            false => anyhow::anyhow!("{text}\nmdBook: {}", heard.join("\nmdBook: ")),
+        }
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Heard {
+    fn on_event(&self, event: &Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
+        let grave = *event.metadata().level() <= Level::WARN;
+        if grave {
+            let mut message = Message::default();
+            event.record(&mut message);
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(message.0);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Message(String);
+
+impl Visit for Message {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        if field.name() == "message" {
+            // Writing to a string does not fail.
+            let _ = write!(self.0, "{value:?}");
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! What the site is built from: the manifest, the records, the claims, the published figures and the kernels
+//! of one checkout, read once and checked.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use labs_record::claim::Claims;
+use labs_record::figure::Figure;
+use labs_record::manifest::Manifest;
+use labs_record::published::Published;
+use labs_record::record::Record;
+use labs_record::rules::{Status, faults, status};
+use labs_record::{Evidence, SCHEMA, store};
+
+/// A checkout, read.
+#[derive(Debug)]
+pub struct Tree {
+    /// The folder that holds `book`, `kernels` and `verification`.
+    pub root: PathBuf,
+    /// What the labs are.
+    pub manifest: Manifest,
+    /// All records, by path.
+    pub records: Vec<FiledRecord>,
+    /// Claims by the lab's stem.
+    pub claims: BTreeMap<String, Claims>,
+    /// Figures of others with the GPU's slug.
+    pub published: Vec<(String, Published)>,
+}
+
+/// A record and where it lies.
+#[derive(Debug)]
+pub struct FiledRecord {
+    /// From the root, with slashes: `verification/nvidia-h200/day26_sum.yaml`.
+    pub path: String,
+    /// The GPU's slug.
+    pub slug: String,
+    /// What was read.
+    pub record: Record,
+    /// Its figures and those derived from them.
+    pub figures: Vec<Figure>,
+    /// What it is worth.
+    pub status: Status,
+}
+
+impl FiledRecord {
+    /// What claims are judged on.
+    pub fn evidence(&self) -> Evidence<'_> {
+        Evidence { gpu: &self.record.gpu, figures: &self.figures, absent: &self.record.absent }
+    }
+
+    /// The days of its sittings, `2026-11-30`, in order.
+    pub fn dates(&self) -> Vec<&str> {
+        let day = |started: &'_ str| started.split('T').next().map(str::len).unwrap_or_default();
+        let mut dates: Vec<&str> =
+            self.record.sittings.iter().map(|sitting| &sitting.started[..day(&sitting.started)]).collect();
+        dates.sort_unstable();
+        dates.dedup();
+        dates
+    }
+}
+
+/// The nearest folder from `start` upwards that holds a book and its kernels.
+///
+/// # Errors
+/// There is none.
+pub fn find_root(start: &Path) -> Result<PathBuf> {
+    let is_root = |folder: &&Path| folder.join("book/book.toml").is_file() && folder.join("kernels").is_dir();
+    match start.ancestors().find(is_root) {
+        Some(root) => Ok(root.to_owned()),
+        None => bail!(
+            "neither `{}` nor a folder above it holds book/book.toml and kernels/; run `site` inside the checkout",
+            start.display()
+        ),
+    }
+}
+
+impl Tree {
+    /// Reads everything and refuses what is broken: a file that is cut, edited, misplaced or of another schema.
+    ///
+    /// # Errors
+    /// The first unreadable file; else every fault of every record.
+    pub fn load(root: &Path) -> Result<Tree> {
+        let path = root.join("kernels/manifest.yaml");
+        let manifest: Manifest = store::read(&path, "manifest").context("make it with `scripts/kernels`")?;
+        if manifest.schema != SCHEMA {
+            bail!(
+                "`{}` is of schema {}, this program reads {SCHEMA}: run `scripts/kernels`",
+                path.display(),
+                manifest.schema
+            );
+        }
+        let verification = root.join("verification");
+        let mut records = Vec::new();
+        if verification.is_dir() {
+            for path in store::record_paths(&verification)? {
+                records.push(read_record(root, &path, &manifest)?);
+            }
+        }
+        let claims = read_claims(&verification)?;
+        let published = read_published(&verification)?;
+        Ok(Tree { root: root.to_owned(), manifest, records, claims, published })
+    }
+
+    /// The record of a lab on a GPU.
+    pub fn record(&self, lab: &str, gpu: &str) -> Option<&FiledRecord> {
+        self.records.iter().find(|filed| filed.record.lab == lab && filed.slug == gpu)
+    }
+
+    /// The newest record of a lab, by the start of its last sitting.
+    pub fn newest(&self, lab: &str) -> Option<&FiledRecord> {
+        let last = |filed: &&FiledRecord| {
+            filed.record.sittings.iter().map(|sitting| sitting.started.clone()).max().unwrap_or_default()
+        };
+        self.records.iter().filter(|filed| filed.record.lab == lab).max_by_key(last)
+    }
+
+    /// Records of this GPU that may not be published: for each, which, why, and what to do.
+    pub fn unpublishable(&self, gpu: &str) -> Vec<String> {
+        let of_gpu = self.records.iter().filter(|filed| filed.slug == gpu);
+        of_gpu
+            .filter(|filed| filed.status != Status::Verified)
+            .map(|filed| {
+                let word = match filed.status {
+                    Status::Stale(_) => "measure it anew",
+                    _ => "complete it",
+                };
+                format!(
+                    "`{}` is {}; {word} on that GPU with `cargo labs verify {}`, or build with `--draft`, which marks its figures",
+                    filed.path, filed.status, filed.record.lab,
+                )
+            })
+            .collect()
+    }
+
+    /// The text of a lab's kernel file.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn kernel(&self, lab: &str) -> Result<String> {
+        let path = self.root.join("kernels").join(format!("{lab}.cu"));
+        fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))
+    }
+
+    /// The chapter of a lab and its title, if it is written.
+    pub fn chapter(&self, lab: &str) -> Option<String> {
+        let text = fs::read_to_string(self.root.join("book/src").join(format!("{lab}.md"))).ok()?;
+        let title = text.lines().find_map(|line| line.strip_prefix("# "))?;
+        Some(title.trim().to_owned())
+    }
+}
+
+fn read_record(root: &Path, path: &Path, manifest: &Manifest) -> Result<FiledRecord> {
+    let record = store::read_record(path)?;
+    let shown = relative(root, path);
+    let mut faults = faults(&record, manifest);
+    let place = format!("verification/{}/{}.yaml", record.gpu.slug(), record.lab);
+    if place != shown {
+        faults.push(format!(
+            "it is the record of `{}` on {} and belongs at `{place}`",
+            record.lab, record.gpu.name
+        ));
+    }
+    if !faults.is_empty() {
+        bail!("`{shown}` can't be used: {}; restore the file as it was measured", faults.join("; "));
+    }
+    let figures =
+        manifest.labs.get(&record.lab).map_or_else(Vec::new, |lab| lab.with_derived(&record.figures));
+    let status = status(&record, manifest);
+    Ok(FiledRecord { path: shown, slug: record.gpu.slug(), figures, status, record })
+}
+
+fn read_claims(verification: &Path) -> Result<BTreeMap<String, Claims>> {
+    let mut all = BTreeMap::new();
+    for path in store::yaml_files(&verification.join("claims"))? {
+        let claims: Claims = store::read(&path, "claims file")?;
+        same_stem(&path, &claims.lab)?;
+        all.insert(claims.lab.clone(), claims);
+    }
+    Ok(all)
+}
+
+fn read_published(verification: &Path) -> Result<Vec<(String, Published)>> {
+    let mut all = Vec::new();
+    let folder = verification.join("published");
+    if !folder.is_dir() {
+        return Ok(all);
+    }
+    for path in store::record_paths(&folder)? {
+        let published: Published = store::read(&path, "file of published figures")?;
+        same_stem(&path, &published.lab)?;
+        let slug = published.gpu.slug();
+        if path.parent().and_then(Path::file_name).is_none_or(|name| name != slug.as_str()) {
+            bail!(
+                "`{}` speaks of {} and belongs into the folder `{slug}`",
+                path.display(),
+                published.gpu.name
+            );
+        }
+        all.push((slug, published));
+    }
+    Ok(all)
+}
+
+fn same_stem(path: &Path, lab: &str) -> Result<()> {
+    if path.file_stem().is_none_or(|stem| stem != lab) {
+        bail!("`{}` names the lab `{lab}`, its file another", path.display());
+    }
+    Ok(())
+}
+
+/// A path from the root on, with slashes on every system.
+pub fn relative(root: &Path, path: &Path) -> String {
+    let parts: Vec<String> = path
+        .strip_prefix(root)
+        .unwrap_or(path)
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    parts.join("/")
+}

@@ -1,0 +1,85 @@
+//! The verbs of the templates: functions that print figures, tables, charts and claims, and the filters that
+//! print numbers.
+
+mod chart;
+mod claims;
+mod code;
+mod figures;
+mod foot;
+mod lists;
+mod selection;
+mod tables;
+
+use std::sync::Arc;
+
+use tera::{Error, Kwargs, State, Tera, TeraResult, Value};
+
+use crate::arguments::Arguments;
+use crate::page::Page;
+use crate::quantity::Form;
+
+pub(crate) use lists::unverified;
+
+/// A verb: from the page and the call's arguments to HTML, or to a handle.
+type Verb = fn(&Page, &mut Arguments) -> Result<String, String>;
+
+/// Verbs that print within a sentence, or give a handle.
+const INLINE: [(&str, Verb); 5] = [
+    ("figure", figures::figure),
+    ("ratio", figures::ratio),
+    ("gpu", figures::gpu),
+    ("rule", figures::rule),
+    ("lab", figures::lab),
+];
+
+/// Verbs that print a block.
+const BLOCKS: [(&str, Verb); 13] = [
+    ("table", tables::table),
+    ("published", tables::published),
+    ("output", tables::output),
+    ("chart", chart::chart),
+    ("claim", claims::claim),
+    ("claims", claims::claims),
+    ("instructions", code::instructions),
+    ("variant_diff", code::variant_diff),
+    ("resources", code::resources),
+    ("variants", code::variants),
+    ("record_foot", foot::record_foot),
+    ("labs", lists::labs),
+    ("records", lists::records),
+];
+
+/// Names of the verbs that print a block, and so must stand alone.
+pub fn blocks() -> impl Iterator<Item = &'static str> {
+    BLOCKS.iter().map(|(name, _)| *name)
+}
+
+/// Gives a page's templates their verbs and filters.
+pub fn register(tera: &mut Tera, page: &Arc<Page>) {
+    for (name, verb) in INLINE.into_iter().chain(BLOCKS) {
+        let page = page.clone();
+        tera.register_function(name, move |given: Kwargs, _: &State| -> TeraResult<Value> {
+            let mut arguments = Arguments::new(name, &given);
+            let html = verb(&page, &mut arguments).map_err(Error::message)?;
+            arguments.finish().map_err(Error::message)?;
+            // A handle is not marked safe: printed bare, it is refused.
+            Ok(match crate::quantity::place(&html) {
+                Some(_) => Value::normal_string(&html),
+                None => Value::safe_string(&html),
+            })
+        });
+    }
+    for (name, form) in Form::ALL {
+        let page = page.clone();
+        tera.register_filter(name, move |value: &Value, _: Kwargs, _: &State| -> TeraResult<Value> {
+            let html = figures::print(&page, value, name, form).map_err(Error::message)?;
+            Ok(Value::safe_string(&html))
+        });
+    }
+    // Tera's own `safe` and `default` would let text and missing numbers through.
+    for name in ["safe", "default"] {
+        tera.register_filter(name, move |_: &Value, _: Kwargs, _: &State| -> TeraResult<Value> {
+            Err(Error::message(format!("the filter `{name}` is not to be used on a page")))
+        });
+    }
+}

@@ -1,0 +1,185 @@
+//! Which figures a verb speaks of, and the errors for those that are not there.
+
+use std::collections::BTreeSet;
+
+use labs_record::figure::{At, Figure};
+use labs_record::manifest::LabEntry;
+use labs_record::record::Absent;
+use labs_record::rules::Status;
+
+use crate::arguments::Arguments;
+use crate::page::Page;
+use crate::tree::FiledRecord;
+
+/// One figure name along one axis, by variant.
+pub(super) struct Selection {
+    /// The figure's name.
+    pub figure: String,
+    /// The axis along which it goes.
+    pub axis: String,
+    /// The variants asked for; none for all that have it.
+    pub variants: Option<Vec<String>>,
+    /// What the page calls it; none for the figure's name.
+    pub caption: Option<String>,
+    /// Places on the other axes.
+    pub at: At,
+}
+
+impl Selection {
+    /// Reads the arguments `figure`, `variants`, `caption`, the axis under the name `axis`, and places.
+    pub(super) fn read(arguments: &mut Arguments, axis: &'static str) -> Result<Selection, String> {
+        Ok(Selection {
+            figure: arguments.need("figure")?,
+            axis: arguments.need(axis)?,
+            variants: arguments.texts("variants")?,
+            caption: arguments.text("caption")?,
+            at: arguments.axes()?,
+        })
+    }
+
+    /// The columns: the variants asked for, else those that have the figure, in the order of `order`, then others.
+    ///
+    /// # Errors
+    /// A variant without figures, no figure at all, or several figures in one cell.
+    pub(super) fn columns(
+        &self,
+        figures: &[Figure],
+        order: &[&str],
+        absent: &[Absent],
+    ) -> Result<Vec<String>, String> {
+        let chosen: Vec<&Figure> = figures
+            .iter()
+            .filter(|figure| figure.name == self.figure && figure.at.contains_key(&self.axis))
+            .filter(|figure| self.at.iter().all(|(axis, place)| figure.at.get(axis) == Some(place)))
+            .collect();
+        if chosen.is_empty() {
+            return Err(format!(
+                "there is no figure `{}` along `{}`{}; {}",
+                self.figure,
+                self.axis,
+                places_text(&self.at),
+                what_there_is(figures, &self.figure, None)
+            ));
+        }
+        let mut present: Vec<&str> = chosen.iter().filter_map(|figure| figure.variant.as_deref()).collect();
+        present
+            .sort_by_key(|name| (order.iter().position(|known| known == name).unwrap_or(usize::MAX), *name));
+        present.dedup();
+        let columns: Vec<String> = match &self.variants {
+            None => present.iter().map(|name| (*name).to_owned()).collect(),
+            Some(asked) => asked.clone(),
+        };
+        for name in &columns {
+            let excused = absent.iter().any(|absent| absent.what == *name) || order.contains(&name.as_str());
+            if !present.contains(&name.as_str()) && !excused {
+                return Err(format!(
+                    "no variant `{name}` has `{}`; there are: {}",
+                    self.figure,
+                    present.join(", ")
+                ));
+            }
+        }
+        self.one_a_cell(&chosen)?;
+        Ok(columns)
+    }
+
+    fn one_a_cell(&self, chosen: &[&Figure]) -> Result<(), String> {
+        let mut seen = BTreeSet::new();
+        for figure in chosen {
+            let cell = (figure.variant.as_deref(), figure.at.get(&self.axis));
+            if !seen.insert(cell) {
+                return Err(format!(
+                    "several figures fall on one place: `{}` is one; name more axes ({})",
+                    figure.describe(),
+                    figure.at.keys().cloned().collect::<Vec<_>>().join(", ")
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a figure's name that the lab does not know.
+pub(super) fn known_figure(lab: &LabEntry, name: &str) -> Result<(), String> {
+    if lab.figures.iter().any(|entry| entry.name == name) {
+        return Ok(());
+    }
+    let names: Vec<&str> = lab.figures.iter().map(|entry| entry.name.as_str()).collect();
+    Err(format!("the lab makes no figure `{name}`; it makes: {}", names.join(", ")))
+}
+
+/// The one figure of a record that a name, a variant and places single out; the inner error says why the record
+/// has none, for the page to show.
+///
+/// # Errors
+/// None or several fit, and the record gives no reason.
+pub(super) fn one<'a>(
+    page: &Page,
+    filed: &'a FiledRecord,
+    name: &str,
+    variant: Option<&str>,
+    at: &At,
+) -> Result<Result<&'a Figure, String>, String> {
+    let fits = |figure: &&Figure| {
+        figure.name == name
+            && figure.variant.as_deref() == variant
+            && at.iter().all(|(axis, place)| figure.at.get(axis) == Some(place))
+    };
+    let found: Vec<&Figure> = filed.figures.iter().filter(fits).collect();
+    match found.as_slice() {
+        [figure] => return Ok(Ok(figure)),
+        [] => {}
+        [first, ..] => {
+            return Err(format!(
+                "{} figures fit; `{}` is one: name more axes",
+                found.len(),
+                first.describe()
+            ));
+        }
+    }
+    let absent = filed
+        .record
+        .absent
+        .iter()
+        .find(|absent| absent.what == name || Some(absent.what.as_str()) == variant);
+    if let Some(absent) = absent {
+        return Ok(Err(format!("not measured: {}", absent.why)));
+    }
+    let what =
+        format!("`{name}`{}{}", variant.map_or(String::new(), |v| format!(" of `{v}`")), places_text(at));
+    if page.edition.draft && filed.status != Status::Verified {
+        return Ok(Err(format!("not measured: the draft has no {what}")));
+    }
+    Err(format!("the record has no figure {what}; {}", what_there_is(&filed.figures, name, variant)))
+}
+
+fn places_text(at: &At) -> String {
+    let places: Vec<String> = at.iter().map(|(axis, place)| format!("{axis}={place}")).collect();
+    if places.is_empty() { String::new() } else { format!(" at {}", places.join(", ")) }
+}
+
+/// The nearest things that exist: the variants of the figure, or its axes with their places.
+fn what_there_is(figures: &[Figure], name: &str, variant: Option<&str>) -> String {
+    let named: Vec<&Figure> = figures.iter().filter(|figure| figure.name == name).collect();
+    if named.is_empty() {
+        let names: BTreeSet<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+        return format!("there are: {}", Vec::from_iter(names).join(", "));
+    }
+    let same: Vec<&&Figure> =
+        named.iter().filter(|figure| variant.is_none() || figure.variant.as_deref() == variant).collect();
+    if same.is_empty() {
+        let variants: BTreeSet<&str> = named.iter().filter_map(|figure| figure.variant.as_deref()).collect();
+        return match variants.is_empty() {
+            true => "it takes no variant".to_owned(),
+            false => format!("its variants are: {}", Vec::from_iter(variants).join(", ")),
+        };
+    }
+    let mut axes: Vec<String> = Vec::new();
+    let names: BTreeSet<&String> = same.iter().flat_map(|figure| figure.at.keys()).collect();
+    for axis in names {
+        let places: BTreeSet<String> =
+            same.iter().filter_map(|figure| figure.at.get(axis)).map(ToString::to_string).collect();
+        axes.push(format!("{axis}={}", Vec::from_iter(places).join("|")));
+    }
+    format!("its places are: {}", axes.join(", "))
+}
