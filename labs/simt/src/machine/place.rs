@@ -1,0 +1,105 @@
+//! Errors and waits said with their place in the kernel.
+
+use super::block::Block;
+use super::grid::Grid;
+use super::warp::{State, Warp};
+use crate::code::Op;
+use crate::error::{Error, Place, Waiter};
+
+/// How many waiting groups a report lists.
+const WAITERS_SHOWN: usize = 8;
+
+/// What went wrong in a lane.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Memory { lane: u32, address: u64, reason: String },
+    Trap { lane: u32, reason: String },
+    Sync { lane: u32, reason: String },
+    Budget,
+}
+
+impl Grid<'_> {
+    fn place(&self, block: &Block, warp: &Warp, lane: u32, pc: u32) -> Box<Place> {
+        let instr = self.code.instrs.get(pc as usize);
+        let thread = warp.index * 32 + lane;
+        let [x, y, _] = self.block;
+        Box::new(Place {
+            kernel: self.code.name.clone(),
+            instruction: instr.map_or(String::new(), |i| self.parts.text(i.ptx_line).to_owned()),
+            line: instr.map_or(0, |i| i.line),
+            ptx_line: instr.map_or(0, |i| i.ptx_line),
+            block: block.at,
+            thread: [thread % x, thread / x % y, thread / (x * y)],
+        })
+    }
+
+    /// The error for a fault of a warp of the block in `slot`.
+    pub(super) fn error(&self, slot: usize, warp: &Warp, pc: u32, fault: Fault) -> Error {
+        let Some(block) = self.block_at(slot) else {
+            return Error::Usage("a block that has ended failed".to_owned());
+        };
+        let place = |lane| self.place(block, warp, lane, pc);
+        match fault {
+            Fault::Memory { lane, address, reason } => Error::Memory { place: place(lane), address, reason },
+            Fault::Trap { lane, reason } => Error::Trap { place: place(lane), reason },
+            Fault::Sync { lane, reason } => Error::Sync { place: place(lane), reason },
+            Fault::Budget => {
+                let mut waiters = Vec::new();
+                self.waiters_of(block, warp, &mut waiters);
+                waiters.truncate(WAITERS_SHOWN);
+                Error::Budget { limit: self.options.budget, waiters }
+            }
+        }
+    }
+
+    /// The report when nothing moves; `pending` blocks have not started.
+    pub(super) fn deadlock(&self, pending: usize) -> Error {
+        let mut waiters = Vec::new();
+        for block in self.blocks.iter().flatten() {
+            for warp in &block.warps {
+                self.waiters_of(block, warp, &mut waiters);
+            }
+        }
+        let total = waiters.len();
+        waiters.truncate(WAITERS_SHOWN);
+        Error::Deadlock { waiters, total, not_started: pending }
+    }
+
+    fn waiters_of(&self, block: &Block, warp: &Warp, found: &mut Vec<Waiter>) {
+        for group in &warp.groups {
+            let lane = group.mask.trailing_zeros();
+            let waits_for = self.waits_for(block, warp, group.pc, group.state);
+            found.push(Waiter {
+                place: *self.place(block, warp, lane, group.pc),
+                lanes: group.mask,
+                waits_for,
+            });
+        }
+        for (meet, lanes) in warp.parked() {
+            let place = *self.place(block, warp, lanes.trailing_zeros(), meet);
+            let waits_for = "wait for the warp's other lanes to reach the same place".to_owned();
+            found.push(Waiter { place, lanes, waits_for });
+        }
+    }
+
+    fn waits_for(&self, block: &Block, warp: &Warp, pc: u32, state: State) -> String {
+        match state {
+            State::Barrier(id) => {
+                let barrier = &block.barriers[id as usize % block.barriers.len()];
+                let need = if barrier.need == 0 { block.live } else { barrier.need };
+                format!("wait at barrier {id}: {} of {need} threads have arrived", barrier.arrived)
+            }
+            State::Sync(mask) => format!("wait for the lanes of mask {mask:#010x} at a .sync instruction"),
+            State::Cluster(_) => "wait at the cluster's barrier".to_owned(),
+            State::Asleep(_) => "sleep".to_owned(),
+            State::Ready if self.polls(pc) || warp.polled != 0 => {
+                format!("poll address {:#x}, which nobody changes", warp.polled)
+            }
+            State::Ready => "are running".to_owned(),
+        }
+    }
+
+    fn polls(&self, pc: u32) -> bool {
+        matches!(self.code.instrs.get(pc as usize).map(|i| &i.op), Some(Op::Atomic(_)))
+    }
+}
