@@ -11,8 +11,10 @@ fn main() -> std::io::Result<()> {
     let root = package
         .parent()
         .ok_or_else(|| std::io::Error::other("the package lies in the repository's folder labs"))?;
-    for file in sources::files(root)? {
-        println!("cargo::rerun-if-changed={}", root.join(file).display());
+    // Folders too: cargo looks into them for files that are new. A new kernel shows by its PTX.
+    let folders = sources::FOLDERS.iter().map(|&folder| folder.to_owned());
+    for place in folders.chain(sources::files(root)?) {
+        println!("cargo::rerun-if-changed={}", root.join(place).display());
     }
     println!("cargo::rustc-env=HOT_ADDRESSES_SOURCES={}", sources::hash(root)?);
     Ok(())

@@ -8,32 +8,30 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-/// Files and folders below the repository's root that decide what the program does; of folders, the files
-/// with an extension in [`EXTENSIONS`].
-const PLACES: [&str; 10] = [
+/// Folders below the repository's root whose sources, however deep, decide what the program does.
+pub const FOLDERS: [&str; 4] = ["labs/src", "labs/record/src", "labs/simt/src", "kernels/ptx"];
+
+/// The folder of which only its own files count: below it lie a learner's exercises and what is made.
+const KERNELS: &str = "kernels";
+
+/// Single files that decide as much.
+const FILES: [&str; 6] = [
     "Cargo.toml",
     "Cargo.lock",
     "labs/Cargo.toml",
     "labs/build.rs",
-    "labs/src",
     "labs/record/Cargo.toml",
-    "labs/record/src",
     "labs/simt/Cargo.toml",
-    "labs/simt/src",
-    "kernels",
 ];
 
 /// The extensions of sources. Claims and the kernels' manifest are none: they decide no measurement.
 const EXTENSIONS: [&str; 4] = ["rs", "cu", "cuh", "ptx"];
 
-/// Below those places, what decides no measurement: a learner's own edits, and what is made.
-const APART: [&str; 2] = ["kernels/exercises", "kernels/cubin"];
-
 /// The SHA-256, in hexadecimal, over the names and texts of the sources below `root`, line ends taken as
 /// LF so that every checkout of a commit gives the same.
 ///
 /// # Errors
-/// When one cannot be read. A place that does not exist counts as empty.
+/// When one cannot be read. A folder or file that does not exist counts as empty.
 pub fn hash(root: &Path) -> io::Result<String> {
     let mut hash = Sha256::new();
     for file in files(root)? {
@@ -51,9 +49,11 @@ pub fn hash(root: &Path) -> io::Result<String> {
 /// # Errors
 /// When a folder cannot be listed.
 pub fn files(root: &Path) -> io::Result<Vec<String>> {
-    let mut files = Vec::new();
-    for place in PLACES {
-        collect(root, place, &mut files)?;
+    let mut files: Vec<String> =
+        FILES.iter().filter(|file| root.join(file).is_file()).map(|&file| file.to_owned()).collect();
+    collect(root, KERNELS, false, &mut files)?;
+    for folder in FOLDERS {
+        collect(root, folder, true, &mut files)?;
     }
     files.sort();
     Ok(files)
@@ -64,21 +64,21 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Adds the file `place`, or the sources in the folder `place`.
-fn collect(root: &Path, place: &str, files: &mut Vec<String>) -> io::Result<()> {
-    let path = root.join(place);
-    if path.is_file() {
-        files.push(place.to_owned());
-    }
+/// Adds the sources in `folder`, and in the folders below it if `deep`.
+fn collect(root: &Path, folder: &str, deep: bool, files: &mut Vec<String>) -> io::Result<()> {
+    let path = root.join(folder);
     if !path.is_dir() {
         return Ok(());
     }
     for entry in fs::read_dir(path)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        let inner = format!("{place}/{name}");
-        let is_source = name.rsplit_once('.').is_some_and(|(_, extension)| EXTENSIONS.contains(&extension));
-        if is_source || (root.join(&inner).is_dir() && !APART.contains(&inner.as_str())) {
-            collect(root, &inner, files)?;
+        let inner = format!("{folder}/{name}");
+        if root.join(&inner).is_dir() {
+            if deep {
+                collect(root, &inner, deep, files)?;
+            }
+        } else if name.rsplit_once('.').is_some_and(|(_, extension)| EXTENSIONS.contains(&extension)) {
+            files.push(inner);
         }
     }
     Ok(())
@@ -97,7 +97,6 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("kernels/cubin")).unwrap();
         fs::write(root.path().join("kernels/a.cu"), kernel).unwrap();
-        fs::write(root.path().join("kernels/cubin/a.cubin"), kernel).unwrap();
         fs::write(root.path().join("kernels/cubin/a.cu"), kernel).unwrap();
         fs::write(root.path().join("kernels/manifest.yaml"), kernel).unwrap();
         fs::write(root.path().join("Cargo.lock"), "").unwrap();
