@@ -242,7 +242,7 @@ fn labels(series: &[Series], frame: &Frame) -> String {
 fn accessible(svg: &str, labels: &str, frame: &Frame, words: &Words, series: &[Series]) -> String {
     let body = svg.split_once('>').map_or("", |(_, body)| body);
     let body = body.trim_end().trim_end_matches("</svg>");
-    let body: String = body.lines().map(str::trim).filter(|line| !line.starts_with("<!--")).collect();
+    let body: String = body.lines().map(str::trim).collect();
     let body = without_comments(&body).replace("kuva-clip-", &format!("{}-clip-", words.id));
     let names: Vec<&str> = series.iter().map(|line| line.name.as_str()).collect();
     let description = format!(
