@@ -42,13 +42,7 @@ impl Class {
             Order::Volatile | Order::Weak => Scope::System,
             _ => access.scope,
         };
-        Self {
-            site: access.site,
-            kind: access.kind,
-            order: access.order,
-            scope,
-            bytes: access.bytes,
-        }
+        Self { site: access.site, kind: access.kind, order: access.order, scope, bytes: access.bytes }
     }
 
     pub(super) fn writes(&self) -> bool {
@@ -93,10 +87,7 @@ impl Classes {
         if self.all.get(self.last as usize) == Some(&class) {
             return self.last;
         }
-        let known = self
-            .by_instruction
-            .entry(class.site.instruction)
-            .or_default();
+        let known = self.by_instruction.entry(class.site.instruction).or_default();
         let found = known.iter().find(|&&n| self.all[n as usize] == class);
         self.last = found.copied().unwrap_or_else(|| {
             let number = self.all.len() as u32;

@@ -45,11 +45,7 @@ enum Node {
 
 impl Node {
     fn empty(height: u32) -> Self {
-        if height == 0 {
-            Self::Leaf([0; FANOUT])
-        } else {
-            Self::Inner(array::from_fn(|_| None))
-        }
+        if height == 0 { Self::Leaf([0; FANOUT]) } else { Self::Inner(array::from_fn(|_| None)) }
     }
 }
 
@@ -82,8 +78,7 @@ impl Clock {
 
     /// The known epoch of a thread.
     pub(super) fn get(&self, thread: ThreadId) -> u32 {
-        self.warp(thread.warp)
-            .map_or(0, |epochs| epochs[thread.lane as usize % FANOUT])
+        self.warp(thread.warp).map_or(0, |epochs| epochs[thread.lane as usize % FANOUT])
     }
 
     /// Learns that `thread` has reached `epoch`.
@@ -206,10 +201,7 @@ mod tests {
     use super::*;
 
     fn thread(block: u32, thread: u32) -> ThreadId {
-        ThreadId {
-            warp: block * 32 + thread / 32,
-            lane: thread % 32,
-        }
+        ThreadId { warp: block * 32 + thread / 32, lane: thread % 32 }
     }
 
     #[test]

@@ -29,12 +29,7 @@ pub(super) struct Now<'a> {
 
 impl Now<'_> {
     fn mark(&self) -> Mark {
-        Mark {
-            warp: self.by.warp,
-            lanes: self.by.bit(),
-            epoch: self.epoch,
-            class: self.class_number,
-        }
+        Mark { warp: self.by.warp, lanes: self.by.bit(), epoch: self.epoch, class: self.class_number }
     }
 }
 
@@ -62,10 +57,7 @@ impl Bench<'_> {
         (0..32)
             .filter(|lane| lanes & (1 << lane) != 0)
             .find(|&lane| known.is_none_or(|known| known[lane as usize] < mark.epoch))
-            .map(|lane| ThreadId {
-                warp: mark.warp,
-                lane,
-            })
+            .map(|lane| ThreadId { warp: mark.warp, lane })
     }
 
     /// Whether any lane of `mark` is the thread itself or ordered before `by`'s present.
@@ -81,10 +73,7 @@ impl Bench<'_> {
 
     fn judge(&mut self, mark: &Mark, now: &Now) {
         if let Some(other) = self.unordered(mark, now.by) {
-            self.conflicts.push(Conflict {
-                first: other,
-                first_class: mark.class,
-            });
+            self.conflicts.push(Conflict { first: other, first_class: mark.class });
         }
     }
 }
@@ -95,10 +84,7 @@ pub(super) enum Cell {
     #[default]
     Untouched,
     /// Weak accesses only: the last write, and one read since.
-    Plain {
-        write: Option<Mark>,
-        read: Option<Mark>,
-    },
+    Plain { write: Option<Mark>, read: Option<Mark> },
     /// Strong accesses, or reads by several warps.
     Many(Box<History>),
     /// A word whose bytes were touched apart.
@@ -137,10 +123,7 @@ impl Cell {
     /// After a weak write nothing before it matters: what was ordered before the
     /// write is ordered before whatever the write is, and the rest was reported.
     fn written(now: &Now) -> Self {
-        Self::Plain {
-            write: Some(now.mark()),
-            read: None,
-        }
+        Self::Plain { write: Some(now.mark()), read: None }
     }
 
     fn plain_access(&mut self, now: &Now, bench: &mut Bench) {
@@ -166,10 +149,7 @@ impl Cell {
                 *self = Self::Many(history);
             }
             _ => {
-                *self = Self::Plain {
-                    write,
-                    read: Some(now.mark()),
-                };
+                *self = Self::Plain { write, read: Some(now.mark()) };
             }
         }
     }
@@ -250,12 +230,7 @@ const COMPACT_FROM: usize = 64;
 
 impl Group {
     fn new(writes: bool, strength: Option<(Level, u8)>) -> Self {
-        Self {
-            writes,
-            strength,
-            entries: Vec::new(),
-            compact_at: COMPACT_FROM,
-        }
+        Self { writes, strength, entries: Vec::new(), compact_at: COMPACT_FROM }
     }
 
     fn add(&mut self, now: &Now, bench: &Bench, when: When) {
@@ -271,8 +246,7 @@ impl Group {
         if self.entries.len() >= self.compact_at {
             if self.strength.is_none() {
                 // A weak read ordered before another says nothing more than that one.
-                self.entries
-                    .retain(|entry| bench.unordered(&entry.mark, now.by).is_some());
+                self.entries.retain(|entry| bench.unordered(&entry.mark, now.by).is_some());
                 self.entries.push(Entry { mark, when });
             }
             self.compact();
@@ -318,12 +292,7 @@ pub(super) struct History {
 impl Clone for History {
     /// A copy for another byte of the word. Releases stay with the first.
     fn clone(&self) -> Self {
-        Self {
-            groups: self.groups.clone(),
-            when: self.when,
-            last_write: self.last_write,
-            releases: None,
-        }
+        Self { groups: self.groups.clone(), when: self.when, last_write: self.last_write, releases: None }
     }
 }
 
@@ -340,11 +309,7 @@ impl History {
         if now.class.writes() {
             self.store(now, bench, observes);
         }
-        let when = if observes || now.class.writes() {
-            self.when
-        } else {
-            When::default()
-        };
+        let when = if observes || now.class.writes() { self.when } else { When::default() };
         self.add(now, bench, when);
     }
 
@@ -355,17 +320,17 @@ impl History {
             return false;
         };
         let write = bench.classes.get(number);
-        let linked = writer == now.by
-            || bench
-                .threads
-                .morally_strong((write, writer.warp), (now.class, now.by.warp));
-        if !linked || !now.first_cell {
+        let sides = [(write, writer.warp), (now.class, now.by.warp)];
+        let linked = writer == now.by || bench.threads.morally_strong(sides[0], sides[1]);
+        if !now.first_cell {
             return linked;
         }
         let mut handover = Handover::NotReleased;
-        if let Some(releases) = &self.releases {
+        if let Some(releases) = self.releases.as_ref().filter(|_| linked) {
             releases.acquire(bench.threads, now.by, now.class);
             handover = releases.handover(bench.threads, now.by, now.class);
+        } else if !linked && write.is_strong() && self.releases.is_some() {
+            handover = Handover::unlinked(bench.threads, sides[0], now.by.warp);
         }
         let tried = self.releases.is_some() || now.class.acquires();
         let other_block = writer.block() != now.by.block();
@@ -390,25 +355,19 @@ impl History {
                 continue;
             }
             let strong = (Level::Device, now.class.bytes);
-            if now.class.is_strong()
-                && now.class.level() == Level::Device
-                && group.strength == Some(strong)
-            {
+            if now.class.is_strong() && now.class.level() == Level::Device && group.strength == Some(strong) {
                 continue;
             }
             for entry in &group.entries {
                 let mark = &entry.mark;
                 let class = bench.classes.get(mark.class);
-                let moral = bench
-                    .threads
-                    .morally_strong((class, mark.warp), (now.class, now.by.warp));
+                let moral = bench.threads.morally_strong((class, mark.warp), (now.class, now.by.warp));
                 if moral || bench.unordered(mark, now.by).is_none() {
                     continue;
                 }
                 if group.writes && entry.when.chain != 0 {
                     let seen = seen.get_or_insert_with(|| self.seen(now, bench));
-                    let observed =
-                        |by: &When| by.chain == entry.when.chain && by.turn >= entry.when.turn;
+                    let observed = |by: &When| by.chain == entry.when.chain && by.turn >= entry.when.turn;
                     if seen.iter().any(observed) {
                         continue;
                     }
@@ -456,10 +415,7 @@ impl History {
         let writes = now.class.writes();
         let strong = now.class.is_strong();
         let strength = strong.then(|| (now.class.level(), now.class.bytes));
-        let known = self
-            .groups
-            .iter()
-            .position(|group| group.writes == writes && group.strength == strength);
+        let known = self.groups.iter().position(|group| group.writes == writes && group.strength == strength);
         let index = known.unwrap_or_else(|| {
             self.groups.push(Group::new(writes, strength));
             self.groups.len() - 1

@@ -72,7 +72,7 @@ use std::collections::HashMap;
 use class::{Classes, Level};
 use clock::ThreadId;
 use history::{Bench, Now};
-use report::{Conflict, Note, Notes, pair, sites};
+use report::{Conflict, Key, Note, Notes, key};
 use shadow::Shadow;
 use threads::Threads;
 
@@ -88,8 +88,8 @@ pub struct RaceDetector {
     shadow: Shadow,
     notes: Notes,
     races: Vec<Race>,
-    /// Where in `races` a pair of sites is.
-    by_sites: HashMap<(Site, Site), usize>,
+    /// Where in `races` a pair of lines is.
+    by_key: HashMap<Key, usize>,
     conflicts: Vec<Conflict>,
     new_notes: Vec<Note>,
 }
@@ -102,10 +102,7 @@ impl RaceDetector {
 
     /// What was found, as the report of one run.
     pub fn into_report(self) -> Report {
-        let mut report = Report {
-            races: self.races,
-            runs: 1,
-        };
+        let mut report = Report { races: self.races, runs: 1 };
         report.sort();
         report
     }
@@ -117,29 +114,23 @@ impl RaceDetector {
     /// Adds the conflicts of one access at `address` to the races.
     fn record(&mut self, access: &Access, by: ThreadId, class: u32, address: u64) {
         let second = Side::new(access.by, self.classes.get(class));
-        let mut counted: Option<(Site, Site)> = None;
+        let mut counted: Option<Key> = None;
         for conflict in std::mem::take(&mut self.conflicts) {
             let class = self.classes.get(conflict.first_class);
             let first = Side::new(self.threads.thread(conflict.first), class);
-            let key = sites(&first, &second);
-            if let Some(&index) = self.by_sites.get(&key) {
+            let key = key(&first, &second);
+            if let Some(&index) = self.by_key.get(&key) {
                 // One access counts once, however many bytes or threads it races with.
                 self.races[index].count += u64::from(counted != Some(key));
                 counted = Some(key);
                 continue;
             }
             counted = Some(key);
-            let reason = Reason::find(&self.notes, (conflict.first, &first), (by, &second));
-            let race = Race {
-                first,
-                second,
-                space: access.space,
-                address,
-                reason,
-                count: 1,
-                runs: 1,
-            };
-            self.by_sites.insert(pair(&race), self.races.len());
+            let place = (access.space, access.address);
+            let sides = ((conflict.first, &first), (by, &second));
+            let reason = Reason::find(&self.notes, place, sides.0, sides.1);
+            let race = Race { first, second, space: access.space, address, reason, count: 1, runs: 1 };
+            self.by_key.insert(key, self.races.len());
             self.races.push(race);
         }
     }
@@ -150,13 +141,8 @@ impl Observer for RaceDetector {
         let by = self.threads.see(access.by);
         let class_number = self.classes.number(access);
         let class = *self.classes.get(class_number);
-        let mut now = Now {
-            by,
-            epoch: self.threads.epoch(by),
-            class: &class,
-            class_number,
-            first_cell: true,
-        };
+        let mut now =
+            Now { by, epoch: self.threads.epoch(by), class: &class, class_number, first_cell: true };
         let mut bench = Bench {
             threads: &mut self.threads,
             classes: &self.classes,
@@ -175,7 +161,7 @@ impl Observer for RaceDetector {
             self.threads.advance(by);
         }
         for note in self.new_notes.drain(..) {
-            self.notes.add(note);
+            self.notes.add((access.space, access.address), note);
         }
         if let Some(address) = raced_at {
             self.record(access, by, class_number, address);

@@ -1,10 +1,11 @@
-//! Races as they are reported, each pair of sites once.
+//! Races as they are reported, each pair of lines once.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use super::class::{Class, Level};
 use super::clock::ThreadId;
+use super::threads::Threads;
 use crate::event::{Kind, Order, Scope, Site, Space, Thread};
 
 /// A conflict as the history finds it: the earlier access; the later is at hand.
@@ -26,6 +27,18 @@ pub(super) enum Handover {
     AcquiredTooNarrow,
 }
 
+impl Handover {
+    /// What failed where write and read are strong but not in each other's scope.
+    pub(super) fn unlinked(threads: &Threads, write: (&Class, u32), reader: u32) -> Self {
+        let (class, writer) = write;
+        if threads.within(class.level(), writer, reader) {
+            Self::AcquiredTooNarrow
+        } else {
+            Self::ReleasedTooNarrow(class.level(), class.site.line)
+        }
+    }
+}
+
 /// A value seen that ordered nothing: the likely intention behind a race.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Note {
@@ -39,25 +52,28 @@ pub(super) struct Note {
     pub(super) handover: Handover,
 }
 
-/// The last notes of each reading block.
+/// Space and first byte of an access.
+pub(super) type Place = (Space, u64);
+
+/// The last notes of each reading block, with the place of the value.
 #[derive(Debug, Default)]
-pub(super) struct Notes(HashMap<u32, Vec<Note>>);
+pub(super) struct Notes(HashMap<u32, Vec<(Place, Note)>>);
 
 /// Notes kept for one block.
 const NOTES_PER_BLOCK: usize = 8;
 
 impl Notes {
-    pub(super) fn add(&mut self, note: Note) {
+    pub(super) fn add(&mut self, place: Place, note: Note) {
         let notes = self.0.entry(note.reader.block()).or_default();
         let lines = |note: &Note| (note.written_line, note.read_line, note.handover);
-        if let Some(old) = notes.iter_mut().find(|old| lines(old) == lines(&note)) {
-            *old = note;
+        if let Some(old) = notes.iter_mut().find(|(_, old)| lines(old) == lines(&note)) {
+            *old = (place, note);
             return;
         }
         if notes.len() == NOTES_PER_BLOCK {
             notes.remove(0);
         }
-        notes.push(note);
+        notes.push((place, note));
     }
 
     /// A fence after a read acquires: what the read lacked is mended, if the fence is
@@ -67,7 +83,7 @@ impl Notes {
             return;
         };
         let level = Level::of(scope);
-        notes.retain_mut(|note| match note.handover {
+        notes.retain_mut(|(_, note)| match note.handover {
             Handover::NotAcquired(needed) if note.reader == by => {
                 note.handover = Handover::AcquiredTooNarrow;
                 note.acquired = scope;
@@ -77,12 +93,13 @@ impl Notes {
         });
     }
 
-    fn between(&self, first: ThreadId, second: ThreadId) -> Option<&Note> {
+    /// What passed from the first thread to the second elsewhere than at `place`.
+    fn between(&self, place: Place, first: ThreadId, second: ThreadId) -> Option<&Note> {
         let notes = self.0.get(&second.block())?;
-        let exact = |note: &&Note| note.writer_block == first.block();
-        let chained = |note: &&Note| note.chained;
-        let newest = || notes.iter().rev();
-        newest().find(exact).or_else(|| newest().find(chained))
+        let elsewhere = || notes.iter().rev().filter(|(at, _)| *at != place);
+        let exact = elsewhere().find(|(_, note)| note.writer_block == first.block());
+        let found = exact.or_else(|| elsewhere().find(|(_, note)| note.chained));
+        found.map(|(_, note)| note)
     }
 
     pub(super) fn clear(&mut self) {
@@ -106,11 +123,7 @@ pub enum Distance {
 impl Distance {
     fn between(a: Thread, b: Thread) -> Self {
         if a.block == b.block {
-            if a.warp() == b.warp() {
-                Self::Warp
-            } else {
-                Self::Block
-            }
+            if a.warp() == b.warp() { Self::Warp } else { Self::Block }
         } else if a.cluster == b.cluster {
             Self::Cluster
         } else {
@@ -167,6 +180,7 @@ pub enum Reason {
 impl Reason {
     pub(super) fn find(
         notes: &Notes,
+        place: Place,
         (first_id, first): (ThreadId, &Side),
         (second_id, second): (ThreadId, &Side),
     ) -> Self {
@@ -180,29 +194,19 @@ impl Reason {
         if distance == Distance::Warp && first.site == second.site {
             return Self::SameInstruction;
         }
-        let Some(note) = notes.between(first_id, second_id) else {
+        let Some(note) = notes.between(place, first_id, second_id) else {
             return Self::Unordered(distance);
         };
         let (written_line, read_line) = (note.written_line, note.read_line);
         match note.handover {
-            Handover::NotReleased => Self::NotReleased {
-                written_line,
-                read_line,
-            },
-            Handover::NotAcquired(_) => Self::NotAcquired {
-                written_line,
-                read_line,
-            },
-            Handover::ReleasedTooNarrow(level, line) => Self::ReleaseScope {
-                scope: scope_of(level),
-                line,
-                distance,
-            },
-            Handover::AcquiredTooNarrow => Self::AcquireScope {
-                scope: note.acquired,
-                line: read_line,
-                distance,
-            },
+            Handover::NotReleased => Self::NotReleased { written_line, read_line },
+            Handover::NotAcquired(_) => Self::NotAcquired { written_line, read_line },
+            Handover::ReleasedTooNarrow(level, line) => {
+                Self::ReleaseScope { scope: scope_of(level), line, distance }
+            }
+            Handover::AcquiredTooNarrow => {
+                Self::AcquireScope { scope: note.acquired, line: read_line, distance }
+            }
             Handover::Complete => Self::Unordered(distance),
         }
     }
@@ -251,7 +255,7 @@ impl Side {
 }
 
 /// Two accesses to one location that nothing orders: the first time that this
-/// pair of sites raced, and how often it did.
+/// pair of lines raced in these kinds of access, and how often it did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Race {
     /// The access that came first in this interleaving.
@@ -264,7 +268,7 @@ pub struct Race {
     pub address: u64,
     /// Why nothing orders them.
     pub reason: Reason,
-    /// Accesses at one site that raced with the other, over all runs.
+    /// Accesses at one line that raced with the other, over all runs.
     pub count: u64,
     /// Runs in which that happened.
     pub runs: u32,
@@ -284,7 +288,7 @@ impl Report {
     pub fn merge(&mut self, other: Report) {
         self.runs += other.runs;
         for race in other.races {
-            match self.races.iter_mut().find(|old| pair(old) == pair(&race)) {
+            match self.races.iter_mut().find(|old| key_of(old) == key_of(&race)) {
                 Some(old) => {
                     old.count += race.count;
                     old.runs += race.runs;
@@ -296,22 +300,22 @@ impl Report {
     }
 
     pub(super) fn sort(&mut self) {
-        self.races.sort_by_key(pair);
+        self.races.sort_by_key(key_of);
     }
 }
 
-/// What a race is counted under: its two sites, whichever came first.
-pub(super) fn pair(race: &Race) -> (Site, Site) {
-    sites(&race.first, &race.second)
+/// What a race is counted under: line and kind of its two sides, whichever came
+/// first. Copies of a line, in an unrolled loop say, count as one.
+pub(super) type Key = [(u32, u8); 2];
+
+pub(super) fn key(a: &Side, b: &Side) -> Key {
+    let mut key = [a, b].map(|side| (side.site.line, side.kind as u8));
+    key.sort_unstable();
+    key
 }
 
-pub(super) fn sites(a: &Side, b: &Side) -> (Site, Site) {
-    let line_first = |side: &Side| (side.site.line, side.site.instruction);
-    if line_first(a) <= line_first(b) {
-        (a.site, b.site)
-    } else {
-        (b.site, a.site)
-    }
+fn key_of(race: &Race) -> Key {
+    key(&race.first, &race.second)
 }
 
 impl fmt::Display for Report {
@@ -321,11 +325,7 @@ impl fmt::Display for Report {
         }
         for (i, race) in self.races.iter().enumerate() {
             let separator = if i == 0 { "" } else { "\n" };
-            write!(
-                f,
-                "{separator}{race}, in {} of {} runs",
-                race.runs, self.runs
-            )?;
+            write!(f, "{separator}{race}, in {} of {} runs", race.runs, self.runs)?;
         }
         Ok(())
     }

@@ -73,9 +73,7 @@ impl Releases {
 
     /// What, if anything, kept the reader from acquiring at once.
     pub(super) fn handover(&self, threads: &Threads, reader: ThreadId, class: &Class) -> Handover {
-        let narrowest = Level::ALL
-            .into_iter()
-            .find(|&level| self.at(threads, reader, level).is_some());
+        let narrowest = Level::ALL.into_iter().find(|&level| self.at(threads, reader, level).is_some());
         match (narrowest, self.last) {
             (None, None) => Handover::NotReleased,
             (None, Some((by, level))) => Handover::ReleasedTooNarrow(level, by.site.line),
@@ -88,12 +86,7 @@ impl Releases {
 
 /// Adds what a strong write releases: as a release operation and through the
 /// fences before it. `releases` is what the location carries on to its readers.
-pub(super) fn release(
-    releases: &mut Option<Box<Releases>>,
-    threads: &Threads,
-    by: ThreadId,
-    class: &Class,
-) {
+pub(super) fn release(releases: &mut Option<Box<Releases>>, threads: &Threads, by: ThreadId, class: &Class) {
     let now = class.releases().then(|| threads.snapshot(by)).flatten();
     for level in Level::ALL {
         let whole = now.as_ref().filter(|_| level <= class.level());
@@ -118,10 +111,7 @@ pub(super) fn restart(releases: &mut Option<Box<Releases>>, threads: &Threads, b
     let Some((owner, level, snapshot)) = old.operation.filter(|(owner, ..)| *owner == by) else {
         return;
     };
-    let mut kept = Releases {
-        last: old.last,
-        ..Releases::default()
-    };
+    let mut kept = Releases { last: old.last, ..Releases::default() };
     for each in Level::ALL.into_iter().filter(|&each| each <= level) {
         kept.add(threads, owner, each, &snapshot);
     }

@@ -33,11 +33,7 @@ struct State {
 
 impl State {
     fn new() -> Self {
-        Self {
-            epoch: 1,
-            base: Clock::default(),
-            fences: None,
-        }
+        Self { epoch: 1, base: Clock::default(), fences: None }
     }
 }
 
@@ -74,17 +70,11 @@ impl Threads {
     }
 
     fn get(&self, id: ThreadId) -> Option<&State> {
-        self.warps
-            .get(id.warp as usize)?
-            .as_deref()?
-            .get(id.lane as usize)
+        self.warps.get(id.warp as usize)?.as_deref()?.get(id.lane as usize)
     }
 
     fn get_mut(&mut self, id: ThreadId) -> Option<&mut State> {
-        self.warps
-            .get_mut(id.warp as usize)?
-            .as_deref_mut()?
-            .get_mut(id.lane as usize)
+        self.warps.get_mut(id.warp as usize)?.as_deref_mut()?.get_mut(id.lane as usize)
     }
 
     pub(super) fn cluster(&self, block: u32) -> u32 {
@@ -93,11 +83,7 @@ impl Threads {
 
     /// The event's form of an id.
     pub(super) fn thread(&self, id: ThreadId) -> Thread {
-        Thread {
-            block: id.block(),
-            thread: id.warp % 32 * 32 + id.lane,
-            cluster: self.cluster(id.block()),
-        }
+        Thread { block: id.block(), thread: id.warp % 32 * 32 + id.lane, cluster: self.cluster(id.block()) }
     }
 
     pub(super) fn epoch(&self, id: ThreadId) -> u32 {
@@ -110,10 +96,7 @@ impl Threads {
     }
 
     pub(super) fn snapshot(&self, id: ThreadId) -> Option<Snapshot> {
-        self.get(id).map(|state| Snapshot {
-            base: state.base.clone(),
-            epoch: state.epoch,
-        })
+        self.get(id).map(|state| Snapshot { base: state.base.clone(), epoch: state.epoch })
     }
 
     /// What a strong write by `id` releases to readers within `level` because of
@@ -153,10 +136,7 @@ impl Threads {
             state.base.join(&std::mem::take(pending));
         }
         for released in &mut fences.released[..=level as usize] {
-            *released = Some(Snapshot {
-                base: state.base.clone(),
-                epoch: state.epoch,
-            });
+            *released = Some(Snapshot { base: state.base.clone(), epoch: state.epoch });
         }
         self.advance(id);
     }

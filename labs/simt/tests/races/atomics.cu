@@ -30,7 +30,7 @@ extern "C" __global__ void atomics_of_two_sizes(unsigned *data, unsigned *flag, 
 }
 
 // launch 2 64
-// verdict races load-store
+// verdict races load-store, store-store
 extern "C" __global__ void plain_increment(unsigned *data, unsigned *flag, unsigned *out) {
     if (threadIdx.x == 0) {
         unsigned old = data[0]; // @load
@@ -120,7 +120,8 @@ extern "C" __global__ void release_sequence(unsigned *data, unsigned *flag, unsi
     }
 }
 
-// A store in between ends the sequence.
+// A store in between ends the sequence. The reader comes when that is done (flag[1]), lest
+// it should meet the released value on its way.
 // launch 3 32
 // verdict races write-read
 extern "C" __global__ void release_sequence_ended_by_a_store(unsigned *data, unsigned *flag, unsigned *out) {
@@ -134,9 +135,12 @@ extern "C" __global__ void release_sequence_ended_by_a_store(unsigned *data, uns
         while (LOAD(RELAXED, DEVICE, flag) < 1) {
         }
         STORE(RELAXED, DEVICE, flag, 2u);
+        STORE(RELAXED, DEVICE, &flag[1], 1u);
     } else {
-        while (LOAD(ACQUIRE, DEVICE, flag) < 2) {
+        while (LOAD(RELAXED, DEVICE, &flag[1]) == 0) {
         }
-        out[0] = data[0]; // @read
+        if (LOAD(ACQUIRE, DEVICE, flag) == 2) {
+            out[0] = data[0]; // @read
+        }
     }
 }

@@ -76,7 +76,7 @@ extern "C" __global__ void spin_lock_acquire_release(unsigned *data, unsigned *f
 }
 
 // launch 4 32
-// verdict races lock-unlock
+// verdict races lock-unlock, unlock-unlock
 extern "C" __global__ void spin_lock_unlocks_plainly(unsigned *data, unsigned *flag, unsigned *out) {
     if (threadIdx.x == 0) {
         while (atomicCAS(flag, 0, 1) != 0) { // @lock
