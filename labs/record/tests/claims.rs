@@ -137,7 +137,7 @@ const fn refute(
     Refutation { claim, figure, variant, size, times, more: 0.0 }
 }
 
-const REFUTATIONS: [Refutation; 22] = [
+const REFUTATIONS: [Refutation; 23] = [
     refute("one_add_an_element", "global_atomics", "global_atomic", 4_096, 0.5),
     refute("folding_cuts_global_adds", "global_atomics", "shared_privatised", 4_194_304, 16.0),
     refute("same_global_adds", "global_atomics", "block_tree", 262_144, 2.0),
@@ -153,6 +153,7 @@ const REFUTATIONS: [Refutation; 22] = [
     refute("gap_widens", "time", "block_tree", 4_194_304, 3.0),
     refute("privatised_slowest_when_small", "time", "shared_privatised", 4_096, 0.1),
     refute("small_is_mostly_launch", "time", "block_tree", 4_096, 3.0),
+    refute("shuffle_beats_tree", "time", "warp_shuffle", 4_194_304, 2.0),
     refute("four_levels_are_faster", "time", "grid_stride", LARGEST, 100.0),
     refute("vectorised_reads_at_full_rate", "bandwidth", "vectorised", LARGEST, 0.5),
     refute("vectorised_matches_cub", "time_with_reset", "vectorised", 65_536, 2.0),
