@@ -4,7 +4,7 @@
 use labs_simt::event::{Access, Kind, Observer, Order, Scope, Site, Space, Thread};
 use labs_simt::race::RaceDetector;
 
-const STREAMS: u64 = 30_000;
+const STREAMS: u64 = 10_000;
 /// At most; a stream is as long as its seed says.
 const EVENTS: u64 = 16;
 
@@ -335,5 +335,5 @@ fn the_detector_agrees_with_the_definitions() {
         }
     }
     println!("{racy} streams with races, {clean} without");
-    assert!(racy > 5_000 && clean > 5_000, "{racy} racy, {clean} clean");
+    assert!(racy > 1_500 && clean > 1_500, "{racy} racy, {clean} clean");
 }
