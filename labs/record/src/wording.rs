@@ -74,6 +74,16 @@ pub fn sentence(claim: &Claim, finding: &Finding, evidence: &Evidence) -> Result
     })
 }
 
+/// The sentence of a claim that there is no record to judge it on, with the reason.
+///
+/// # Errors
+/// A brace that is not closed.
+pub fn without_record(claim: &Claim, reason: &str) -> Result<String, String> {
+    fill(&claim.wording.not_measured, |name| {
+        Ok(if name == "reason" { reason.to_owned() } else { EMPTY.to_owned() })
+    })
+}
+
 /// The finding's numbers as text; none if it has none.
 pub fn numbers(claim: &Claim, finding: &Finding, evidence: &Evidence) -> Option<Numbers> {
     let (value, (low, high), threshold) = (finding.value?, finding.interval?, finding.threshold?);
@@ -353,6 +363,7 @@ mod tests {
     fn what_was_not_measured_needs_no_number() {
         let none = "{is: at_least, of: {figure: bandwidth}, threshold: 3}";
         assert_eq!(say(none, "-").unwrap(), "none: there is no figure `bandwidth` 4.70 µs");
+        assert_eq!(without_record(&claim(none, "-"), "no record").unwrap(), "none: no record –");
     }
 
     #[test]

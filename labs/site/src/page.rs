@@ -1,12 +1,11 @@
 //! One page on its way from template to Markdown.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use labs_record::manifest::LabEntry;
 use labs_record::rules::Status;
-use tera::{Context, Delimiters, ErrorKind, Tera, Value};
+use tera::{Context, Delimiters, ErrorKind, Kwargs, State, Tera, Value};
 
 use crate::arguments::Arguments;
 use crate::html;
@@ -63,7 +62,7 @@ impl Page {
     /// With file, line and column: whatever the template asks for in vain.
     pub fn render(self: &Arc<Page>, source: &str) -> Result<String, String> {
         let mut tera = Tera::new();
-        let refused = |error: tera::Error| describe(&error, &self.path);
+        let refused = |error: tera::Error| describe(&error, &self.path, source);
         tera.set_delimiters(Delimiters {
             block_start: "<*".into(),
             block_end: "*>".into(),
@@ -73,10 +72,11 @@ impl Page {
             comment_end: "#>".into(),
         })
         .map_err(refused)?;
-        tera.set_escape_fn(print);
+        tera.set_escape_fn(|text, output| output.write_all(html::inline(text).as_bytes()));
         tera.autoescape_on([".md"]);
         verbs::register(&mut tera, self);
-        tera.add_raw_template(&self.path, source).map_err(refused)?;
+        tera.register_filter(PRINTED, |value: &Value, _: Kwargs, _: &State| printable(value));
+        tera.add_raw_template(&self.path, &through_filter(source)).map_err(refused)?;
         let text = tera.render(&self.path, &Context::new()).map_err(refused)?;
         match quantity::escaped_its_filter(&text) {
             true => Err(format!("{}: a figure is printed without a filter; add `| quantity`", self.path)),
@@ -150,37 +150,73 @@ impl Page {
     }
 }
 
+/// `path:line:column: message` out of Tera's report, which reads `error: message`, then `--> path:line:column`.
+fn placed(report: &str, path: &str) -> Option<String> {
+    let (message, rest) = report.trim_start_matches("error: ").split_once("-->")?;
+    let place = rest.split_whitespace().next()?;
+    place.strip_prefix(path)?.strip_prefix(':')?;
+    Some(format!("{place}: {}", message.trim()))
+}
+
 /// A block in place of what the chosen GPU has no numbers for.
 pub fn missing_block(why: &str) -> String {
     format!("<div class=\"missing\" role=\"note\"><p>{}</p></div>", html::escape(why))
 }
 
-/// What `<% .. %>` prints of a value that no verb and no filter has made: a text. Numbers, nulls and handles
-/// are refused, for no unit stands beside them.
-fn print(text: &str, output: &mut dyn io::Write) -> io::Result<()> {
-    let refuse = |why: String| Err(io::Error::other(why));
-    if quantity::escaped_its_filter(text) {
-        return refuse("a figure is printed without a filter; add `| quantity`".to_owned());
+/// The filter that every `<% .. %>` ends in.
+const PRINTED: &str = "printed";
+
+/// Ends every `<% .. %>` in the filter `printed`, so that what must not be printed is refused with its place. The
+/// columns of errors stay what they are in the source.
+fn through_filter(source: &str) -> String {
+    let mut text = String::new();
+    let mut rest = source;
+    while let Some((before, after)) = rest.split_once("<%") {
+        let Some((inside, behind)) = after.split_once("%>") else { break };
+        let (left, inside) = inside.strip_prefix('-').map_or(("", inside), |inside| ("-", inside));
+        let (inside, right) = inside.strip_suffix('-').map_or((inside, ""), |inside| (inside, "-"));
+        let inside = inside.strip_prefix(' ').unwrap_or(inside);
+        text += &format!("{before}<%{left}({inside})|{PRINTED} {right}%>");
+        rest = behind;
     }
-    if text.trim().is_empty() {
-        return refuse("null or an empty text is printed".to_owned());
-    }
-    if text.parse::<f64>().is_ok() {
-        return refuse(format!(
-            "the bare number `{text}` is printed; numbers come from figure() with a filter"
-        ));
-    }
-    output.write_all(html::inline(text).as_bytes())
+    text + rest
 }
 
-/// A template's error with file, line and column, and the causes that Tera keeps apart.
-fn describe(error: &tera::Error, path: &str) -> String {
+/// What may be printed: the HTML of verbs and filters, and texts. Numbers, nulls and handles are refused, for no
+/// unit stands beside them.
+fn printable(value: &Value) -> tera::TeraResult<Value> {
+    let refuse = |why: String| Err(tera::Error::message(why));
+    match value.as_str() {
+        Some(text) if quantity::escaped_its_filter(text) => {
+            refuse("a figure is printed without a filter; add `| quantity`".to_owned())
+        }
+        Some(text) if text.trim().is_empty() => refuse("an empty text is printed".to_owned()),
+        Some(text) if !value.is_safe() && text.parse::<f64>().is_ok() => {
+            refuse(format!("the number `{text}` is printed bare; numbers come from figure() with a filter"))
+        }
+        Some(_) => Ok(value.clone()),
+        None if value.is_undefined() => {
+            refuse(format!("what is printed is not defined; there are {}", verbs::names()))
+        }
+        None if value.is_none() => refuse("null is printed".to_owned()),
+        None => refuse(format!("`{value}` is printed bare; numbers come from figure() with a filter")),
+    }
+}
+
+/// A template's error with file, line and column, and what Tera keeps apart: causes, and the names there are.
+fn describe(error: &tera::Error, path: &str, source: &str) -> String {
     let mut text = match error.kind() {
         ErrorKind::SyntaxError(report) | ErrorKind::RenderingError(report) => {
             let span = report.span();
-            format!("{path}:{}:{}: {}", span.start_line, span.start_col + 1, report.message())
+            let line = source.lines().nth(span.start_line.saturating_sub(1)).unwrap_or_default();
+            let place = format!("{path}:{}:{}", span.start_line, span.start_col + 1);
+            format!("{place}: {}{}", report.message(), expression(line, span.start_col))
         }
-        _ => format!("{path}: {error}"),
+        // The place of an unknown function or filter is in the report alone.
+        _ => match placed(&error.to_string(), path) {
+            Some(text) => text,
+            None => format!("{path}: {error}"),
+        },
     };
     let mut cause = std::error::Error::source(error);
     while let Some(inner) = cause {
@@ -190,5 +226,32 @@ fn describe(error: &tera::Error, path: &str) -> String {
         }
         cause = inner.source();
     }
+    if text.contains("Unknown f") {
+        text += &format!("; there are {}", verbs::names());
+    }
     text
+}
+
+/// ` in <% .. %>`, the expression around a column; nothing if it is not within the line.
+fn expression(line: &str, column: usize) -> String {
+    let around = || {
+        let start = line.get(..column)?.rfind("<%")?;
+        let end = start + line.get(start..)?.find("%>")? + 2;
+        line.get(start..end)
+    };
+    around().map_or(String::new(), |text| format!(" in `{text}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_expression_passes_the_filter_in_its_place() {
+        assert_eq!(
+            through_filter("a <% b ~ c %> d\n<%- e | f -%>"),
+            "a <%(b ~ c )|printed %> d\n<%-(e | f )|printed -%>"
+        );
+        assert_eq!(through_filter("a <% b"), "a <% b");
+    }
 }

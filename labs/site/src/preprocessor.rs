@@ -114,15 +114,29 @@ fn set(
     faults
 }
 
-/// A line at the top of a chapter whose record is not verified.
+/// A line at the top of a chapter whose record is missing or not verified.
 fn banner(page: &Page) -> String {
-    let filed = page.lab.as_ref().and_then(|lab| page.tree.record(lab, &page.edition.gpu));
-    match filed.map(|filed| &filed.status) {
-        None | Some(Status::Verified) => String::new(),
-        Some(status) => format!(
-            "<div class=\"draft-banner\" role=\"note\"><p><strong>Draft.</strong> The figures of this page are not verified: {}</p></div>\n\n",
-            crate::html::escape(&status.to_string())
-        ),
+    let Some(lab) = &page.lab else { return String::new() };
+    let note =
+        |class: &str, html: String| format!("<div class=\"{class}\" role=\"note\"><p>{html}</p></div>\n\n");
+    match page.tree.record(lab, &page.edition.gpu).map(|filed| &filed.status) {
+        Some(Status::Verified) => String::new(),
+        Some(status) => {
+            let why = crate::html::escape(&status.to_string());
+            note(
+                "draft-banner",
+                format!("<strong>Draft.</strong> The figures of this page are not verified: {why}"),
+            )
+        }
+        None => {
+            let gpu = crate::html::escape(&page.edition.gpu);
+            note(
+                "no-record",
+                format!(
+                    "<strong>Not measured.</strong> There is no record of this lab on {gpu}, and no other GPU’s numbers stand in for it."
+                ),
+            )
+        }
     }
 }
 

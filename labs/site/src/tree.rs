@@ -12,7 +12,7 @@ use labs_record::manifest::Manifest;
 use labs_record::published::Published;
 use labs_record::record::Record;
 use labs_record::rules::{Status, faults, status};
-use labs_record::{Evidence, SCHEMA, store};
+use labs_record::{Evidence, SCHEMA, Verdict, store};
 
 /// A checkout, read.
 #[derive(Debug)]
@@ -116,8 +116,31 @@ impl Tree {
         self.records.iter().filter(|filed| filed.record.lab == lab).max_by_key(last)
     }
 
-    /// Records of this GPU that may not be published: for each, which, why, and what to do.
+    /// What must not be published of this GPU: for each record or law, which, why, and what to do.
     pub fn unpublishable(&self, gpu: &str) -> Vec<String> {
+        let mut refused = self.unverified(gpu);
+        refused.extend(self.broken_laws(gpu));
+        refused
+    }
+
+    /// Laws that fail: an error in the record or in the law, whichever it is.
+    fn broken_laws(&self, gpu: &str) -> Vec<String> {
+        let of_gpu = self.records.iter().filter(|filed| filed.slug == gpu);
+        let laws = of_gpu.flat_map(|filed| {
+            let claims = self.claims.get(&filed.record.lab).map_or(&[][..], |claims| &claims.claims[..]);
+            claims.iter().filter(|claim| claim.law).map(move |claim| (filed, claim))
+        });
+        laws.filter(|(filed, law)| filed.evidence().judge(law).verdict == Verdict::Fails)
+            .map(|(filed, law)| {
+                format!(
+                    "the law `{}` of verification/claims/{}.yaml fails on `{}`: find the error in the record or in the law",
+                    law.id, filed.record.lab, filed.path
+                )
+            })
+            .collect()
+    }
+
+    fn unverified(&self, gpu: &str) -> Vec<String> {
         let of_gpu = self.records.iter().filter(|filed| filed.slug == gpu);
         of_gpu
             .filter(|filed| filed.status != Status::Verified)

@@ -62,9 +62,9 @@ impl Frame {
             width: 760.0,
             height: 440.0,
             left: 76.0,
-            right: 168.0,
+            right: 152.0,
             top: 16.0,
-            bottom: 56.0,
+            bottom: 52.0,
             x: (x.0 / 1.4, x.1 * 1.4),
             y: (y_low, y_high),
         }
@@ -120,7 +120,7 @@ pub(super) fn chart(page: &Page, arguments: &mut Arguments) -> Result<String, St
          <figcaption><span>{title}</span><span class=\"note\">both axes logarithmic · {note}</span></figcaption>\
          <details><summary>The same numbers as a table</summary>{table}</details></figure>",
         label = html::escape(&format!("Chart of {} along {}", selection.figure, selection.axis)),
-        table = tables::figures_table(&title, &note, &numbers),
+        table = tables::figures_table(&title, "", &numbers),
     ))
 }
 
@@ -252,7 +252,7 @@ fn accessible(svg: &str, labels: &str, frame: &Frame, words: &Words, series: &[S
         names.join(", ")
     );
     format!(
-        "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}-title {id}-text\">\
+        "<svg viewBox=\"0 0 {} {}\" fill=\"var(--chart-text)\" role=\"img\" aria-labelledby=\"{id}-title {id}-text\">\
          <title id=\"{id}-title\">{}</title><desc id=\"{id}-text\">{}</desc>{body}{labels}</svg>",
         frame.width,
         frame.height,

@@ -23,7 +23,7 @@ pub(super) fn claim(page: &Page, arguments: &mut Arguments) -> Result<String, St
     };
     let filed = match page.record(&lab) {
         Ok(filed) => filed,
-        Err(why) => return Ok(without_record(claim, &why)),
+        Err(_) => return without_record(page, claim),
     };
     let finding = filed.evidence().judge(claim);
     let sentence = wording::sentence(claim, &finding, &filed.evidence())?;
@@ -39,18 +39,21 @@ pub(super) fn claim(page: &Page, arguments: &mut Arguments) -> Result<String, St
     ))
 }
 
-fn without_record(claim: &Claim, why: &str) -> String {
-    let statement = html::with_code(&claim.statement);
+/// A claim on a GPU without a record: the sentence for what was not measured, and what would decide it.
+fn without_record(page: &Page, claim: &Claim) -> Result<String, String> {
+    let why = format!("there is no record on {}", page.edition.gpu);
+    let sentence = wording::without_record(claim, &why)?;
     let terms = html::terms(&[
-        ("Statement", statement),
+        ("Statement", html::with_code(&claim.statement)),
         ("Holds if", html::with_code(&wording::predicate(&claim.predicate))),
-        ("Verdict", html::escape(why)),
+        ("Verdict", html::escape(&format!("not measured: {why}"))),
     ]);
-    format!(
-        "<div class=\"claim not-measured\"><p class=\"missing\">{}</p><details><summary>{}<span class=\"how\">what would decide it</span></summary>{terms}</details></div>",
-        html::escape(why),
+    Ok(format!(
+        "<div class=\"claim not-measured\" id=\"{id}\"><p>{}</p><details><summary>{}<span class=\"how\">what would decide it</span></summary>{terms}</details></div>",
+        html::with_code(&sentence),
         badge(Verdict::NotMeasured, false),
-    )
+        id = page.id(&format!("claim-{}", claim.id)),
+    ))
 }
 
 /// Everything a verdict rests on.

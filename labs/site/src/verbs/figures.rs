@@ -20,7 +20,7 @@ pub(super) fn figure(page: &Page, arguments: &mut Arguments) -> Result<String, S
     let at = arguments.axes()?;
     selection::known_figure(page.lab_entry(&lab)?, &name)?;
     let quantity = match page.record(&lab) {
-        Err(why) => Quantity::Missing(why),
+        Err(_) => Quantity::Missing(format!("not measured on {}", page.edition.gpu)),
         Ok(filed) => {
             let found = selection::one(page, filed, &name, variant.as_deref(), &at)?;
             match found {
@@ -63,7 +63,10 @@ pub(super) fn print(page: &Page, value: &Value, filter: &str, form: Form) -> Res
     if let Some(quantity) = page.kept(value) {
         return show(&quantity, form);
     }
-    if value.is_none() || value.is_undefined() {
+    if value.is_undefined() {
+        return Err(format!("what `| {filter}` was given is not defined; there are {}", super::names()));
+    }
+    if value.is_none() {
         return Err(format!("`| {filter}` was given null"));
     }
     match value.as_f64().or_else(|| value.as_u64().map(|whole| whole as f64)) {

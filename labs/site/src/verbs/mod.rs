@@ -54,6 +54,13 @@ pub fn blocks() -> impl Iterator<Item = &'static str> {
     BLOCKS.iter().map(|(name, _)| *name)
 }
 
+/// Every name a template may use, for errors.
+pub fn names() -> String {
+    let functions: Vec<&str> = INLINE.iter().chain(&BLOCKS).map(|(name, _)| *name).collect();
+    let filters: Vec<&str> = Form::ALL.iter().map(|(name, _)| *name).collect();
+    format!("functions: {}; filters: {}", functions.join(", "), filters.join(", "))
+}
+
 /// Gives a page's templates their verbs and filters.
 pub fn register(tera: &mut Tera, page: &Arc<Page>) {
     for (name, verb) in INLINE.into_iter().chain(BLOCKS) {

@@ -1,0 +1,213 @@
+//! Whole pages: what they show of a record, and what they refuse.
+
+use std::fs;
+
+use crate::course::{Course, ONE, TWO};
+
+#[test]
+fn a_page_shows_the_chosen_gpus_numbers() {
+    let course = Course::new();
+    let page = course.page(None, false);
+    for text in [
+        "Which of two made-up kernels is *faster*?",
+        ">4.00\u{a0}µs</span>",
+        "4.25×",
+        ">65,536</span> adds",
+        "Time of a pair",
+        "1,000 to 1,600 MHz",
+        "unsigned",
+        "records/made-up-gpu-one/day99_pair.yaml",
+        "language-cpp",
+        "777\u{20}µs",
+        "+    if (threadIdx.x == 0) {\n+\n+        atomicAdd",
+        "$ cargo labs day99",
+    ] {
+        assert!(page.contains(text), "`{text}` is not in:\n{page}");
+    }
+    assert!(!page.contains("class=\"draft") && !page.contains("class=\"missing"), "{page}");
+    assert!(course.built("front.html").contains("Made-up GPU One"));
+    let numbers = course.built("numbers.html");
+    assert!(numbers.contains("At least 3 sessions of 10 samples that agree within 5\u{a0}%"), "{numbers}");
+    assert!(numbers.contains("Made-up GPU Two"), "all records are listed");
+    assert!(course.path("book/book/records/made-up-gpu-two/day99_pair.yaml").is_file());
+}
+
+#[test]
+fn on_another_gpu_a_claim_flips_and_its_sentence_with_it() {
+    let course = Course::new();
+    let one = course.page(Some(ONE), false);
+    assert!(one.contains("<code>fast</code> needs 4.00 µs and wins by 4.25× &lt; infinity."), "{one}");
+    assert!(one.contains("It counts 16."));
+    assert_eq!(one.matches("verdict holds").count(), 3);
+    let two = course.page(Some(TWO), false);
+    assert!(two.contains("<code>fast</code> does not win: it comes to 1.25×, short of 2×."), "{two}");
+    assert!(two.contains("It does not apply: it needs compute capability 9.0; Made-up GPU Two has 7.5."));
+    for (class, times) in [("verdict fails", 1), ("verdict not-applicable", 1), ("verdict holds", 1)] {
+        assert_eq!(two.matches(class).count(), times, "{class}");
+    }
+    assert!(!two.contains("wins by"), "the other verdict's sentence is not there");
+    assert!(!two.contains("GPU One"), "no number of the other GPU is there");
+}
+
+#[test]
+fn a_claim_leads_to_what_it_rests_on() {
+    let page = Course::new().page(None, false);
+    let claim = page.split("claim-fast_is_faster").nth(1).unwrap();
+    let claim = claim.split("</details>").next().unwrap().replace('\n', "");
+    for text in [
+        "beats <code>slow</code> by two at 4,096",
+        "<code>time</code> of <code>slow</code> (size 4,096) over <code>time</code> of <code>fast</code> (size 4,096) is at least 2×",
+        "<dt>Threshold</dt><dd>2×</dd>",
+        "<dt>Measured</dt><dd>4.25×</dd>",
+        "<dt>Over the sessions</dt><dd>4.25× to 4.25×</dd>",
+        "<dt>Verdict</dt><dd>holds</dd>",
+        "X1",
+        "records/made-up-gpu-one/day99_pair.yaml",
+    ] {
+        assert!(claim.contains(text), "`{text}` is not in:\n{claim}");
+    }
+}
+
+#[test]
+fn a_gpu_without_a_record_shows_nobody_elses_numbers() {
+    let course = Course::new();
+    let page = course.page(Some("made-up-gpu-nine"), false);
+    assert!(page.contains("There is no record of this lab on made-up-gpu-nine"));
+    assert!(page.contains("[not measured on made-up-gpu-nine]"), "figures say so");
+    assert!(
+        page.contains("nobody raced <code>fast</code>: there is no record on made-up-gpu-nine"),
+        "claims say so"
+    );
+    // table, chart, output, instructions, resources, foot
+    assert_eq!(page.matches("not measured: there is no record of day99_pair on made-up-gpu-nine").count(), 6);
+    for number in ["µs</span>", "4.25×", "4.00", "GPU One", "GPU Two", "role=\"img\""] {
+        assert!(!page.contains(number), "`{number}`");
+    }
+    assert!(page.contains("777\u{20}µs") && page.contains("Made-up GPU Three"), "published figures stay");
+}
+
+#[test]
+fn drafts_are_refused_and_marked() {
+    let course = Course::new();
+    course.edit_record(ONE, |record| record.sittings[0].sessions.truncate(2));
+    course.edit_record(ONE, |record| record.figures.iter_mut().for_each(|figure| figure.samples.truncate(2)));
+    let said = course.refusal();
+    assert!(
+        said.contains("verification/made-up-gpu-one/day99_pair.yaml` is draft: 2 sessions of 3"),
+        "{said}"
+    );
+    assert!(said.contains("cargo labs verify day99_pair") && said.contains("--draft"), "{said}");
+    // The other GPU's pages are not concerned.
+    course.build(Some(TWO), false).unwrap();
+    let page = course.page(None, true);
+    assert!(page.contains("<strong>Draft.</strong>"));
+    assert!(page.contains("class=\"measured draft\"") && page.contains("draft, not verified"));
+    assert!(page.contains("in a draft record"), "claims are marked too");
+}
+
+#[test]
+fn stale_records_are_refused() {
+    let course = Course::new();
+    course.edit_record(ONE, |record| record.protocol = "another".to_owned());
+    let said = course.refusal();
+    assert!(said.contains("is stale: the lab now measures by another protocol"), "{said}");
+    assert!(course.page(None, true).contains("not verified: stale"));
+    let course = Course::new();
+    course.edit_record(ONE, |record| record.variants[0].kernels[0].machine_code = "old".to_owned());
+    assert!(course.refusal().contains("kernel `slow` now has other machine code"));
+}
+
+#[test]
+fn incomplete_records_are_refused() {
+    let course = Course::new();
+    course.edit_record(ONE, |record| record.figures.retain(|figure| figure.name != "adds"));
+    assert!(course.refusal().contains("figure `adds` is missing without a reason"));
+}
+
+#[test]
+fn a_law_that_fails_stops_the_build() {
+    let course = Course::new();
+    course.edit_record(ONE, |record| {
+        let adds = record.figures.iter_mut().find(|figure| figure.name == "adds").unwrap();
+        adds.samples.fill(labs_record::Samples::Numbers(vec![4097.0]));
+    });
+    let said = course.refusal();
+    assert!(said.contains("the law `adds_are_counted`"), "{said}");
+}
+
+#[test]
+fn broken_records_are_refused_even_as_drafts() {
+    let spoil = |edit: &dyn Fn(String) -> String| {
+        let course = Course::new();
+        let path = course.record_path(TWO);
+        fs::write(&path, edit(fs::read_to_string(&path).unwrap())).unwrap();
+        // Of another GPU than the pages': it is broken all the same.
+        course.build(Some(ONE), true).unwrap_err()
+    };
+    let half = spoil(&|text| text[..text.len() / 2].to_owned());
+    assert!(half.contains("made-up-gpu-two/day99_pair.yaml` is not a valid record"), "{half}");
+    let edited = spoil(&|text| text.replacen("registers: 8", "registers: 9", 1));
+    assert!(edited.contains("its digest does not match its content"), "{edited}");
+    let schema = spoil(&|text| text.replacen("schema: 1", "schema: 99", 1));
+    assert!(schema.contains("its schema is 99"), "{schema}");
+}
+
+#[test]
+fn a_record_of_another_lab_is_refused() {
+    let course = Course::new();
+    course.edit_record(ONE, |record| record.lab = "day98_other".to_owned());
+    let said = course.refusal();
+    assert!(said.contains("there is no lab `day98_other`"), "{said}");
+    assert!(said.contains("belongs at `verification/made-up-gpu-one/day98_other.yaml`"), "{said}");
+    let course = Course::new();
+    course.edit_record(ONE, |record| record.gpu.name = "Made-up GPU Two".to_owned());
+    assert!(course.refusal().contains("it is the record of `day99_pair` on Made-up GPU Two"));
+}
+
+#[test]
+fn html_in_a_record_is_text() {
+    let page = Course::new().page(None, false);
+    for live in ["<script>alert", "<b>slow</b>", "<i>made-up</i>", "<u>lost</u>", "<made-up>", "root:"] {
+        assert!(!page.contains(live), "`{live}`");
+    }
+    for text in [
+        "&lt;script&gt;alert(1)",
+        "&lt;b&gt;slow",
+        "&lt;u&gt;lost",
+        "{{#include /etc/passwd}}",
+        "A &lt;made-up&gt; title",
+    ] {
+        assert!(page.contains(text), "`{text}` is not in:\n{page}");
+    }
+    let course = Course::new();
+    course.edit_record(ONE, |record| {
+        record.variants[0].kernels[0].instructions[0].opcode = "RED<img src=x>".to_owned()
+    });
+    course.chapter("# Pair\n\n<% instructions() %>\n\n<% gpu(fact=\"power\") %>\n");
+    let page = course.page(None, false);
+    assert!(page.contains("RED&lt;img src=x&gt;") && !page.contains("<img src=x>"), "{page}");
+    assert!(page.contains("a &lt;i&gt;made-up&lt;/i&gt; reason"));
+}
+
+#[test]
+fn a_failed_build_leaves_the_old_pages() {
+    let course = Course::new();
+    course.build(None, false).unwrap();
+    course.chapter("# Pair\n\n[nowhere](nowhere.md)\n");
+    let said = course.refusal();
+    assert!(said.contains("day99_pair.html: the link `nowhere.html` is broken"), "{said}");
+    assert!(course.built("day99_pair.html").contains("Time of a pair"));
+    let leftovers = fs::read_dir(course.path("book"))
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("-new"));
+    assert_eq!(leftovers.count(), 0);
+}
+
+#[test]
+fn ids_are_unique_when_a_chart_comes_twice() {
+    let course = Course::new();
+    let chart = "<% chart(figure=\"time\", along=\"size\") %>\n\n<% claim(id=\"fast_is_faster\") %>\n\n";
+    course.chapter(&format!("# Pair\n\n{chart}{chart}"));
+    let page = course.page(None, false);
+    assert_eq!(page.matches("role=\"img\"").count(), 2);
+}
