@@ -68,12 +68,11 @@ pub fn measure(bench: &mut Bench<'_>, case: &Case, input: Option<Buffer>) -> Res
         let unused = bench.scratch("baseline_out", 4)?;
         let arguments = vec![Argument::Buffer(input), Argument::Buffer(unused), Argument::U64(READ_SIZE / 4)];
         let grid = bench.backend.device().gpu.sms * 8;
-        let read = Launch { kernel: "read_only".to_owned(), grid, block: 256, shared_bytes: 0, arguments };
+        let read = Launch::new("read_only", grid, 256, arguments);
         let work = Work { reset: Vec::new(), timed: vec![Step::Launch(read)], check: &nothing_to_check };
         return bench.duration("read_time", case, &[], Cache::Cold, &work);
     }
-    let empty =
-        Launch { kernel: "empty".to_owned(), grid: 1, block: 32, shared_bytes: 0, arguments: Vec::new() };
+    let empty = Launch::new("empty", 1, 32, Vec::new());
     let batched = case.at.get("launches") == Some(&Coordinate::from("batched"));
     let launches = if batched { EMPTY_BATCH } else { 1 };
     let timed = vec![Step::Launch(empty); launches as usize];

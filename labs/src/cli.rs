@@ -106,6 +106,9 @@ pub struct RunArgs {
     /// Run this edited kernel file (.cu or .ptx) in place of the lab's
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
+    /// Look for data races on the simulator instead of measuring
+    #[arg(long, value_enum)]
+    pub check: Option<CheckChoice>,
     /// How to print the results
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
@@ -123,6 +126,13 @@ pub enum BackendChoice {
     Cuda,
     /// The simulator
     Sim,
+}
+
+/// What is checked instead of measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CheckChoice {
+    /// Accesses to one location that nothing orders, under several schedules
+    Races,
 }
 
 /// How results are printed.

@@ -89,8 +89,7 @@ fn ptx_atomics<'a>(ptx: &'a str, kernel: &str) -> Vec<&'a str> {
     let body = ptx[start..].split("\n}").next().unwrap_or_default();
     let shown = ["atom.", "red.", "fence", "membar", "shfl", "vote", "match", "redux", "bar.", "barrier"];
     let operation = |line: &&str| {
-        let words =
-            line.trim_start().split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
+        let words = line.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
         shown.iter().any(|prefix| words.starts_with(prefix))
     };
     body.lines().filter(operation).map(str::trim).collect()

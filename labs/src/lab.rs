@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use labs_record::claim::FigureRef;
 use labs_record::figure::{At, Coordinate};
 use labs_record::manifest::{FigureEntry, LabEntry, VariantEntry};
 use labs_record::record::{Outcome, sha256};
@@ -189,6 +190,16 @@ pub trait Lab: Sync {
     /// What the simulator can say of it.
     fn simulated(&self) -> Simulated {
         Simulated::Counts
+    }
+
+    /// The figure that stands for the lab: whose recorded value the simulator's table shows beside its counts.
+    fn headline(&self) -> FigureRef {
+        let at = [("cache", "hot"), ("launches", "single")];
+        FigureRef {
+            figure: "time".to_owned(),
+            variant: None,
+            at: at.map(|(axis, place)| (axis.to_owned(), place.into())).into(),
+        }
     }
 
     /// What to measure.

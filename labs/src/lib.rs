@@ -18,6 +18,7 @@ pub mod print;
 pub mod records;
 pub mod run;
 pub mod session;
+pub mod simulate;
 pub mod sources;
 pub mod toolchain;
 pub mod tools;

@@ -15,17 +15,18 @@ use crate::lab::{Case, Variant};
 
 /// What decides how samples are taken; part of every lab's protocol.
 pub const MEASURING_RULES: &str = "\
-    a delay of 20 us keeps the GPU busy until the host has queued the timed stretch; CUDA events around it;
-    3 warm-ups, each checked; at least 10 samples, then until half the interquartile range is within 1 % of the
-    median, 40 samples, or 0.4 s; at least 10 in any case;
+    a delay of 20 us and 8 us a step keeps the GPU busy until the host has queued the timed stretch; CUDA events
+    around it; 3 warm-ups, each checked; at least 10 samples, at least 10 ms of sampling or 100 samples, then until half
+    the interquartile range is within 1 % of the median, 100 samples, or 0.4 s; at least 10 in any case;
     cold: twice the L2's size is zeroed before each sample; hot: the sample before has just run the same launch;
     targets are zeroed outside the timed stretch; the result is checked after every sample;
     batched: launches back to back in one timed stretch, a target each, as many as take 200 us, 4 to 64;
     samples during which the driver reports a slowdown (read every 10) are set aside and counted";
 
 const WARM_UPS: usize = 3;
-const MOST_SAMPLES: usize = 40;
+const MOST_SAMPLES: usize = 100;
 const SETTLED: f64 = 0.01;
+const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_millis(400);
 /// Slowed-down samples set aside in one case before it is given up as it is.
 const MOST_SET_ASIDE: u64 = 40;
@@ -49,14 +50,17 @@ impl Cache {
     }
 }
 
+/// Reads results back: an error if that fails, a message if they are wrong.
+pub type Checker<'a> = &'a dyn Fn(&mut dyn Backend) -> Result<Result<(), String>>;
+
 /// Work to time, and how to tell whether it was done right.
 pub struct Work<'a> {
     /// Before the timed stretch: reset the targets.
     pub reset: Vec<Step>,
     /// The timed stretch.
     pub timed: Vec<Step>,
-    /// Reads the results back; a message if they are wrong.
-    pub check: &'a dyn Fn(&mut dyn Backend) -> Result<Result<(), String>>,
+    /// Whether it was.
+    pub check: Checker<'a>,
 }
 
 /// What a session has found out, ready for a record.
@@ -98,6 +102,7 @@ impl<'a> Bench<'a> {
         largest_size: u64,
         alive: &'a mut dyn FnMut(),
     ) -> Bench<'a> {
+        let timing = backend.keeps_time();
         Bench {
             backend,
             seed,
@@ -108,7 +113,7 @@ impl<'a> Bench<'a> {
             inputs: HashMap::new(),
             references: HashMap::new(),
             findings: Findings::default(),
-            timing: true,
+            timing,
         }
     }
 
@@ -223,7 +228,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Samples until they settle, or none where time is not real or a check refuses.
+    /// Samples until they settle, or none if a check refuses.
     fn sample(
         &mut self,
         case: &Case,
@@ -237,7 +242,7 @@ impl<'a> Bench<'a> {
         let began = Instant::now();
         for taken in 1.. {
             (self.alive)();
-            let Some(ns) = self.backend.time(before, &work.timed)? else { return Ok(None) };
+            let ns = self.backend.time(before, &work.timed)?;
             if let Err(message) = (work.check)(self.backend)? {
                 if let Some(variant) = case.variant {
                     self.enter_check(&variant, Err(message));
@@ -247,7 +252,8 @@ impl<'a> Bench<'a> {
             if taken <= WARM_UPS {
                 continue;
             }
-            unsure.push(ns / f64::from(launches));
+            // Hundredths of a nanosecond: below any clock's resolution, and short to read.
+            unsure.push((ns / f64::from(launches) * 100.0).round() / 100.0);
             // The sensors tell of the time since they were last read, and reading them takes longer than a short sample.
             if unsure.len() < SAMPLES && !self.wanted(samples.len() + unsure.len()) {
                 continue;
@@ -280,7 +286,8 @@ impl<'a> Bench<'a> {
             return false;
         }
         let settled = || Summary::of(&[samples.to_vec()]).is_some_and(|s| s.relative_spread() <= SETTLED);
-        samples.len() >= MOST_SAMPLES || began.elapsed() >= LONGEST || settled()
+        let elapsed = began.elapsed();
+        samples.len() >= MOST_SAMPLES || elapsed >= LONGEST || (elapsed >= SHORTEST && settled())
     }
 
     /// How many launches a batch takes for work of this length, by the measuring rules.

@@ -42,11 +42,12 @@ fn drawing<T: ToString>(columns: &[T], rows: &[Vec<String>]) -> comfy_table::Tab
 pub fn figures(record: &Record, lab: &dyn Lab, entry: &LabEntry) -> String {
     let all = entry.with_derived(&record.figures);
     let axis = lab.axes().first().map_or("size", |axis| axis.name);
+    let order: Vec<&str> = lab.variants().iter().map(|variant| variant.name).collect();
     let mut text = String::new();
     for declared in &entry.figures {
         let named: Vec<&Figure> = all.iter().filter(|figure| figure.name == declared.name).collect();
         for group in groups(&named, axis) {
-            text += &section(&all, declared.name.as_str(), &declared.means, axis, &group);
+            text += &section(&all, &order, declared.name.as_str(), &declared.means, axis, &group);
         }
     }
     text
@@ -59,7 +60,7 @@ fn groups(figures: &[&Figure], axis: &str) -> BTreeSet<At> {
     figures.iter().map(|figure| without(&figure.at)).collect()
 }
 
-fn section(all: &[Figure], name: &str, means: &str, axis: &str, group: &At) -> String {
+fn section(all: &[Figure], order: &[&str], name: &str, means: &str, axis: &str, group: &At) -> String {
     let places: Vec<String> = group.values().map(coordinate).collect();
     let title = std::iter::once(name.replace('_', " ")).chain(places).collect::<Vec<_>>().join(", ");
     let chosen: Vec<&Figure> = all
@@ -69,7 +70,9 @@ fn section(all: &[Figure], name: &str, means: &str, axis: &str, group: &At) -> S
         })
         .collect();
     let mut variants: Vec<&str> = Vec::new();
-    for variant in chosen.iter().filter_map(|figure| figure.variant.as_deref()) {
+    let named = |name: &&str| chosen.iter().any(|figure| figure.variant.as_deref() == Some(name));
+    let peers = chosen.iter().filter_map(|figure| figure.variant.as_deref());
+    for variant in order.iter().copied().filter(named).chain(peers) {
         if !variants.contains(&variant) {
             variants.push(variant);
         }

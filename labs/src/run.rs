@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -10,12 +10,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use labs_record::record::{Check, Record};
 use labs_record::{Coordinate, store};
 
-use crate::cli::{BackendChoice, Format, RunArgs};
+use crate::cli::{BackendChoice, CheckChoice, Format, RunArgs};
 use crate::draft::{self, Extras};
-use crate::failure::{Failure, Kind, failed};
+use crate::failure::{Failure, Kind, failed, usage};
 use crate::lab::{self, Lab};
 use crate::session::{self, Job, Message, Report};
-use crate::{code, print};
+use crate::{code, print, simulate};
 
 /// The GPU whose record stands in where there is none to measure on.
 pub const REFERENCE_GPU: &str = "nvidia-h200";
@@ -35,42 +35,68 @@ pub fn run(lab: &'static dyn Lab, args: &RunArgs, places: BTreeMap<String, Vec<C
         pinned: false,
         only_check: false,
     };
-    // An unwritable place is found out before the work, not after it.
     if let Some(out) = &args.out {
-        store::write_text(out, "").with_context(|| "choose another --out")?;
+        // An unwritable place is found out before the work, not after it.
+        store::can_write(out).context("choose another --out")?;
     }
-    let started = draft::now();
-    let report = match args.backend {
-        BackendChoice::Cuda => on_gpu(&job),
-        BackendChoice::Sim => on_simulator(lab),
-        BackendChoice::Auto => on_gpu(&job).or_else(|error| match error.downcast_ref::<Failure>() {
-            Some(failure) if failure.kind == Kind::Lacks => {
-                anstream::eprintln!("no GPU is used: {failure}");
-                on_simulator(lab)
+    match (args.check, args.backend) {
+        (Some(_), BackendChoice::Cuda) => {
+            Err(usage("`--check races` is the simulator's; leave `--backend cuda` away"))
+        }
+        (Some(CheckChoice::Races), _) => simulate::races(lab, &job),
+        (None, BackendChoice::Sim) => simulate::run(lab, &job, args),
+        (None, BackendChoice::Cuda) => measure(lab, &job, args),
+        (None, BackendChoice::Auto) => measure(lab, &job, args).or_else(|error| {
+            // A lab that reached its checks has a GPU; everything before that is what the simulator is for.
+            match error.downcast_ref::<Failure>() {
+                Some(failure) if failure.kind == Kind::Lacks => {
+                    anstream::eprintln!("the simulator runs, since {failure}");
+                    simulate::run(lab, &job, args)
+                }
+                _ => Err(error),
             }
-            _ => Err(error),
         }),
-    }?;
+    }
+}
+
+fn measure(lab: &'static dyn Lab, job: &Job, args: &RunArgs) -> Result<()> {
+    let started = draft::now();
+    let report = on_gpu(job)?;
     show(lab, args, report, &started)
 }
 
-fn on_simulator(lab: &'static dyn Lab) -> Result<Report> {
-    recorded(lab)?;
-    Err(crate::failure::lacks("there is no simulator yet; the table above was recorded on the reference GPU"))
-}
-
 /// Runs a job in a child process with a progress bar.
+///
+/// # Errors
+/// As [`session::in_child`].
 pub fn on_gpu(job: &Job) -> Result<Report> {
     let bar = progress();
-    let outcome = session::in_child(job, &mut |message| {
-        if let Message::Case { index, of, name } = message {
-            bar.set_length(*of as u64);
-            bar.set_position(*index as u64);
-            bar.set_message(name.clone());
-        }
-    });
+    let outcome = session::in_child(job, &mut |message| advance(&bar, message));
     bar.finish_and_clear();
     outcome
+}
+
+/// Moves a progress bar on.
+pub fn advance(bar: &ProgressBar, message: &Message) {
+    if let Message::Case { index, of, name } = message {
+        bar.set_length(*of as u64);
+        bar.set_position(*index as u64);
+        bar.set_message(name.clone());
+    }
+}
+
+/// Prints results, or writes them to a file.
+///
+/// # Errors
+/// The file can't be written.
+pub fn deliver(out: Option<&Path>, text: &str) -> Result<()> {
+    match out {
+        Some(path) => Ok(store::write_text(path, text)?),
+        None => {
+            anstream::print!("{text}");
+            Ok(())
+        }
+    }
 }
 
 /// A progress bar on standard error, if that is a terminal.
@@ -99,10 +125,7 @@ fn show(lab: &'static dyn Lab, args: &RunArgs, report: Report, started: &str) ->
         Format::Json => serde_json::to_string_pretty(&record)? + "\n",
         Format::Csv => print::csv(&record, &lab::entry(lab))?,
     };
-    match &args.out {
-        Some(path) => store::write_text(path, &text)?,
-        None => anstream::print!("{text}"),
-    }
+    deliver(args.out.as_deref(), &text)?;
     if print::as_declared(&record) {
         return Ok(());
     }
@@ -130,16 +153,21 @@ fn tables(lab: &dyn Lab, record: &Record, refusals: &[(String, String)], origin:
     Ok(text)
 }
 
+/// The reference GPU's record of a lab, if this is a checkout that has one.
+pub fn record_path(lab: &dyn Lab) -> Option<PathBuf> {
+    let path = code::root()?.join(format!("verification/{REFERENCE_GPU}/{}.yaml", lab.stem()));
+    path.is_file().then_some(path)
+}
+
 /// Prints the reference GPU's recorded table, marked as recorded.
-fn recorded(lab: &dyn Lab) -> Result<()> {
-    let Some(root) = code::root() else { return Ok(()) };
-    let path = root.join(format!("verification/{REFERENCE_GPU}/{}.yaml", lab.stem()));
-    if !Path::exists(&path) {
-        return Ok(());
-    }
+///
+/// # Errors
+/// A record that can't be read.
+pub fn recorded(lab: &dyn Lab) -> Result<()> {
+    let Some(path) = record_path(lab) else { return Ok(()) };
     let record = store::read_record(&path)?;
     let date = record.sittings.last().map_or("", |sitting| sitting.started.as_str());
-    anstream::println!("RECORDED on an {}, {date}; not measured here\n", record.gpu.name);
+    anstream::println!("RECORDED on {}, {date}; not measured here\n", record.gpu.name);
     anstream::print!("{}", print::figures(&record, lab, &lab::entry(lab)));
     Ok(())
 }

@@ -64,8 +64,8 @@ fn complaint(tool: &str, log: &str) -> Option<Sanitizer> {
     match summary {
         Some(line) if line.contains(" 0 errors") || line.contains(" 0 hazards") => None,
         Some(_) => {
-            let lines = log.lines().map(|line| line.trim_start_matches('=').trim());
-            let first = lines.filter(|line| !line.is_empty() && *line != "COMPUTE-SANITIZER").next();
+            let mut lines = log.lines().map(|line| line.trim_start_matches('=').trim());
+            let first = lines.find(|line| !line.is_empty() && *line != "COMPUTE-SANITIZER");
             Some(Sanitizer::Found(format!("{tool}: {}", first.unwrap_or("it found errors"))))
         }
         None => Some(Sanitizer::Absent(format!("{tool} gave no summary"))),

@@ -52,6 +52,13 @@ pub fn verify(args: &VerifyArgs) -> Result<()> {
             continue;
         }
         let record = measure(&setting, lab)?;
+        if !shortcomings.is_empty() {
+            let aside = drafts_place(&setting, &path);
+            store::write(&aside, &record)?;
+            anstream::println!("{}: draft, for the reasons above: {}", lab.stem(), aside.display());
+            drafts.push(lab.stem());
+            continue;
+        }
         let status = keep(&setting, args, &path, record)?;
         anstream::println!("{}: {status}", lab.stem());
         if status != Status::Verified {
@@ -244,6 +251,11 @@ fn sanitize(setting: &Setting, lab: &dyn Lab) -> Result<BTreeMap<String, Sanitiz
     Ok(words)
 }
 
+/// Where a draft goes: away from the records.
+fn drafts_place(setting: &Setting, path: &Path) -> PathBuf {
+    setting.root.join("target/drafts").join(path.strip_prefix(&setting.root).unwrap_or(path))
+}
+
 /// Writes a record, unless that would lose a better one.
 fn keep(setting: &Setting, args: &VerifyArgs, path: &Path, new: Record) -> Result<Status> {
     let known = path.exists().then(|| store::read_record(path)).transpose()?;
@@ -269,7 +281,7 @@ fn keep(setting: &Setting, args: &VerifyArgs, path: &Path, new: Record) -> Resul
         status != Status::Verified && rules::status(known, &setting.manifest) == Status::Verified
     };
     if known.as_ref().is_some_and(loses) {
-        let aside = setting.root.join("target/drafts").join(path.strip_prefix(&setting.root).unwrap_or(path));
+        let aside = drafts_place(setting, path);
         store::write(&aside, &record)?;
         return Err(failed(format!(
             "{status}; the verified record stays, the draft is `{}`",

@@ -71,7 +71,7 @@ class Peer {
     std::string samples(bool cold, const std::function<void()>& timed, const std::function<bool()>& right) {
         constexpr int warm_ups = 3;
         constexpr size_t least = 10;
-        constexpr size_t most = 40;
+        constexpr size_t most = 100;
         std::vector<float> ns;
         const auto began = std::chrono::steady_clock::now();
         for (int taken = 1;; ++taken) {
@@ -82,7 +82,9 @@ class Peer {
             }
             ns.push_back(milliseconds * 1e6f);
             const auto elapsed = std::chrono::steady_clock::now() - began;
-            if (ns.size() >= least && (ns.size() >= most || elapsed > std::chrono::milliseconds(400) || settled(ns))) {
+            const bool long_enough = elapsed >= std::chrono::milliseconds(10);
+            if (ns.size() >= least && (ns.size() >= most || elapsed >= std::chrono::milliseconds(400) ||
+                                       (long_enough && settled(ns)))) {
                 break;
             }
         }
@@ -99,7 +101,7 @@ class Peer {
         if (cold) {
             MUST(cudaMemsetAsync(flush_, 0, flush_bytes_, stream));
         }
-        delay<<<1, 1, 0, stream>>>(20000);
+        delay<<<1, 1, 0, stream>>>(28000);
         MUST(cudaEventRecord(start_, stream));
         timed();
         MUST(cudaEventRecord(end_, stream));

@@ -204,11 +204,18 @@ mod text {
         let lines: Vec<String> = sessions
             .iter()
             .map(|samples| match samples {
-                Samples::Numbers(numbers) => numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(" "),
+                Samples::Numbers(numbers) => {
+                    numbers.iter().map(|number| short(*number)).collect::<Vec<_>>().join(" ")
+                }
                 Samples::Tries { seen, of } => format!("{seen}/{of}"),
             })
             .collect();
         lines.serialize(serializer)
+    }
+
+    /// The shortest text that reads back as the same number; tiny ones with an exponent.
+    fn short(number: f64) -> String {
+        if number != 0.0 && number.abs() < 1e-3 { format!("{number:e}") } else { number.to_string() }
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Samples>, D::Error> {

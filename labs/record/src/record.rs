@@ -175,7 +175,7 @@ pub struct Variant {
 
 /// compute-sanitizer's word on a variant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(tag = "verdict", content = "detail", rename_all = "snake_case")]
 pub enum Sanitizer {
     /// Ran and found nothing: which tools, which version.
     Clean(String),

@@ -110,6 +110,19 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
+/// Finds out before long work whether a file can be written there, and leaves nothing behind.
+pub fn can_write(path: &Path) -> Result<(), Error> {
+    let io = |cause| Error::Io { action: "write", path: path.into(), cause };
+    if path.is_dir() {
+        return Err(io(std::io::Error::other("it is a folder")));
+    }
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    tempfile::NamedTempFile::new_in(folder).map(drop).map_err(io)
+}
+
 /// A temporary file is private to its owner; what it becomes is an ordinary file.
 #[cfg(unix)]
 fn readable_by_all(file: &fs::File) -> std::io::Result<()> {

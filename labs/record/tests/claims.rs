@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use labs_record::figure::{Coordinate, Figure, Kind, Samples, Unit};
 use labs_record::manifest::{LabEntry, Manifest};
+use labs_record::published::Published;
 use labs_record::record::{Absent, Gpu};
 use labs_record::{Claims, Evidence, Verdict, claim_check, store, wording};
 
@@ -64,6 +65,29 @@ fn every_claims_file_is_sound() {
             }
         }
     }
+}
+
+#[test]
+fn every_published_file_says_where_it_is_from() {
+    let mut files = 0;
+    for folder in std::fs::read_dir(root().join("verification/published")).unwrap() {
+        let folder = folder.unwrap().path();
+        for path in store::yaml_files(&folder).unwrap() {
+            files += 1;
+            let published: Published = store::read(&path, "file of published figures").unwrap();
+            let source = &published.source;
+            assert_eq!(folder.file_name().unwrap().to_str().unwrap(), published.gpu.slug());
+            assert_eq!(path.file_stem().unwrap().to_str().unwrap(), published.lab);
+            for text in [&source.title, &source.publisher, &source.date, &source.method] {
+                assert!(!text.trim().is_empty(), "{}: write 'not stated'", path.display());
+            }
+            for figure in &published.figures {
+                let summary = figure.summary().expect("a published figure has one sample");
+                assert_eq!((figure.median, summary.count), (Some(summary.median), 1), "{}", figure.describe());
+            }
+        }
+    }
+    assert!(files > 0);
 }
 
 /// The model as figures: 2 ns an add in the queue at the total, a floor of 3 µs, three sessions that agree.

@@ -18,8 +18,10 @@ use crate::failure::{failed, lacks};
 /// The oldest driver whose functions are called and that loads the shipped PTX, as `cuDriverGetVersion` counts.
 const OLDEST_DRIVER: i32 = 11_080;
 
-/// How long the device is kept busy before a timed stretch, so that the host has queued all of it: nanoseconds.
+/// How long the device is kept busy before a timed stretch, so that the host has queued all of it: nanoseconds,
+/// and as many again for each step of the stretch. A launch takes the host a few microseconds.
 const DELAY_NS: u32 = 20_000;
+const DELAY_A_STEP_NS: u32 = 8_000;
 
 /// The first GPU of this machine.
 pub struct Cuda {
@@ -117,19 +119,32 @@ impl Cuda {
         let mut values: Vec<u64> = launch.arguments.iter().map(|argument| bits(*argument)).collect();
         let mut pointers: Vec<*mut c_void> =
             values.iter_mut().map(|value| (value as *mut u64).cast()).collect();
-        // SAFETY: `pointers` names one live value a parameter; the driver copies them before it returns. That the
-        // kernel keeps to its buffers is what its check and compute-sanitizer are for.
-        unsafe {
-            result::launch_kernel(
-                function,
-                (launch.grid, 1, 1),
-                (launch.block, 1, 1),
-                launch.shared_bytes,
-                self.stream,
-                &mut pointers,
-            )
-        }
-        .map_err(|error| {
+        let cluster = sys::CUlaunchAttribute_st {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+            pad: Default::default(),
+            value: sys::CUlaunchAttributeValue {
+                clusterDim: sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x: launch.cluster, y: 1, z: 1 },
+            },
+        };
+        let mut attributes = [cluster];
+        let config = sys::CUlaunchConfig {
+            gridDimX: launch.grid,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: launch.block,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: launch.shared_bytes,
+            hStream: self.stream,
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: u32::from(launch.cluster > 1),
+        };
+        // SAFETY: `pointers` names one live value a parameter; the driver copies them, and the attributes, before it
+        // returns. That the kernel keeps to its buffers is what its check and compute-sanitizer are for.
+        let outcome = unsafe {
+            sys::cuLaunchKernelEx(&config, function, pointers.as_mut_ptr(), std::ptr::null_mut()).result()
+        };
+        outcome.map_err(|error| {
             failed(format!(
                 "kernel `{}` could not be launched with {} blocks of {} threads: {}",
                 launch.kernel,
@@ -216,14 +231,19 @@ impl Backend for Cuda {
         self.wait()
     }
 
-    fn time(&mut self, before: &[Step], timed: &[Step]) -> Result<Option<f64>> {
+    fn keeps_time(&self) -> bool {
+        true
+    }
+
+    fn time(&mut self, before: &[Step], timed: &[Step]) -> Result<f64> {
         for step in before {
             self.enqueue(step)?;
         }
         if self.kernel("delay").is_ok() {
-            let arguments = vec![Argument::U32(DELAY_NS)];
-            let delay = Launch { kernel: "delay".to_owned(), grid: 1, block: 1, shared_bytes: 0, arguments };
-            self.launch(&delay)?;
+            let steps = u32::try_from(timed.len()).unwrap_or(u32::MAX);
+            let arguments =
+                vec![Argument::U32(DELAY_NS.saturating_add(DELAY_A_STEP_NS.saturating_mul(steps)))];
+            self.launch(&Launch::new("delay", 1, 1, arguments))?;
         }
         self.record(self.start)?;
         for step in timed {
@@ -233,7 +253,8 @@ impl Backend for Cuda {
         self.wait()?;
         // SAFETY: both events were recorded, and the stream has passed them.
         let milliseconds = unsafe { result::event::elapsed(self.start, self.end) }.map_err(broken)?;
-        Ok(Some(f64::from(milliseconds) * 1e6))
+        // The events' resolution is some tens of nanoseconds.
+        Ok((f64::from(milliseconds) * 1e6).round())
     }
 
     fn flush(&mut self) -> Result<Vec<Step>> {

@@ -5,6 +5,7 @@ use labs_record::record::Gpu;
 
 pub mod cuda;
 pub mod nvml;
+pub mod sim;
 
 /// Memory of a backend; freed with the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,10 +45,19 @@ pub struct Launch {
     pub grid: u32,
     /// Threads a block.
     pub block: u32,
+    /// Blocks a cluster; 1 for none. More than 1 needs compute capability 9.0.
+    pub cluster: u32,
     /// Dynamic shared memory a block, bytes.
     pub shared_bytes: u32,
     /// Arguments in order.
     pub arguments: Vec<Argument>,
+}
+
+impl Launch {
+    /// A launch without clusters and dynamic shared memory.
+    pub fn new(kernel: &str, grid: u32, block: u32, arguments: Vec<Argument>) -> Launch {
+        Launch { kernel: kernel.to_owned(), grid, block, cluster: 1, shared_bytes: 0, arguments }
+    }
 }
 
 /// A step of work on the device, in stream order.
@@ -114,9 +124,14 @@ pub trait Backend {
     /// Runs steps in order and waits for them.
     fn run(&mut self, steps: &[Step]) -> Result<()>;
 
+    /// Whether times are real here.
+    fn keeps_time(&self) -> bool;
+
     /// Runs `before`, then `timed`, and gives the nanoseconds `timed` took, gaps between its steps included.
-    /// None where time is not real: the steps have run all the same.
-    fn time(&mut self, before: &[Step], timed: &[Step]) -> Result<Option<f64>>;
+    ///
+    /// # Errors
+    /// Where [`keeps_time`](Backend::keeps_time) is false.
+    fn time(&mut self, before: &[Step], timed: &[Step]) -> Result<f64>;
 
     /// Evicts what the L2 holds; does nothing where there is no cache. Returns the step that does it.
     fn flush(&mut self) -> Result<Vec<Step>>;
@@ -129,18 +144,31 @@ pub trait Backend {
 }
 
 /// What kernels asked of memory, exact for their PTX.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
     /// Atomic operations on global memory, one a lane.
     pub global_atomics: u64,
-    /// Requests for atomics on global memory that are left when the compiler has folded what it can, one a
-    /// lane or one a warp.
-    pub after_folding: u64,
+    /// The same after what the compiler is predicted to fold within a warp.
+    pub global_after_folding: u64,
+    /// The most atomic operations on one word of global memory.
+    pub global_queue: u64,
     /// Atomic operations on shared memory, one a lane.
     pub shared_atomics: u64,
-    /// The most atomic operations on any one word of global memory.
-    pub longest_queue: u64,
-    /// Barriers a block waited at, added over blocks.
+    /// The most atomic operations on one word of a block's shared memory.
+    pub shared_queue: u64,
+    /// Warp-level requests for atomics without a reply, as predicted.
+    pub red_requests: u64,
+    /// Warp-level requests for atomics with a reply, as predicted.
+    pub atom_requests: u64,
+    /// Warp-level loads from global memory.
+    pub load_requests: u64,
+    /// Distinct 32-byte sectors of each of them, added up.
+    pub load_sectors: u64,
+    /// Warp-level stores to global memory.
+    pub store_requests: u64,
+    /// Distinct 32-byte sectors of each of them, added up.
+    pub store_sectors: u64,
+    /// Barriers that opened.
     pub barriers: u64,
     /// Instructions, one a lane that executed it.
     pub lane_instructions: u64,

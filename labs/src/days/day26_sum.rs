@@ -81,7 +81,7 @@ impl Lab for Sum {
             help: "Elements to add; again for several sizes",
             places: Places::UpTo(1 << 38),
             defaults: sizes(&[4_096, 65_536, 262_144, 1_048_576, 4_194_304, 67_108_864]),
-            simulator_defaults: sizes(&[1_000, 4_096, 65_536, 262_144]),
+            simulator_defaults: sizes(&[4_096, 65_536, 262_144]),
         }]
     }
 
@@ -259,9 +259,8 @@ impl Sums {
     /// One sum into the accumulator `place`.
     fn steps(&self, input: Buffer, place: u64) -> Vec<Step> {
         let total = Argument::Buffer(self.totals.at(place * APART));
-        let launch = |kernel: &str, grid, arguments| {
-            Step::Launch(Launch { kernel: kernel.to_owned(), grid, block: BLOCK, shared_bytes: 0, arguments })
-        };
+        let launch =
+            |kernel: &str, grid, arguments| Step::Launch(Launch::new(kernel, grid, BLOCK, arguments));
         let input = Argument::Buffer(input);
         if self.variant == "two_pass" {
             let partials = Argument::Buffer(self.partials);

@@ -1,0 +1,176 @@
+//! The simulator as a backend: results and counts, no times.
+
+use anyhow::Result;
+use labs_record::record::Gpu;
+use labs_simt::race::{RaceDetector, Report as Races};
+use labs_simt::{Error, Loaded, Machine, Module, Options, Report};
+
+use super::{Argument, Backend, Buffer, Counts, Device, Image, Launch, Resources, Step};
+use crate::failure::{failed, lacks};
+
+/// The reference GPU's shape, on the CPU.
+pub struct Sim {
+    device: Device,
+    machine: Machine,
+    modules: Vec<(Module, Loaded)>,
+    counts: Counts,
+    watched: Option<Races>,
+}
+
+impl Sim {
+    /// A machine that schedules as `options` say; with `watch_races`, every launch is watched by the race detector.
+    pub fn new(options: Options, watch_races: bool) -> Sim {
+        let shape = labs_simt::Gpu::H200;
+        Sim {
+            device: Device {
+                gpu: Gpu {
+                    name: format!("simulator, {} SMs", shape.sms),
+                    compute_capability: format!("{}.{}", shape.sm / 10, shape.sm % 10),
+                    sms: shape.sms,
+                    l2_bytes: 0,
+                    memory_bytes: 0,
+                    ecc: None,
+                },
+                driver: "none".to_owned(),
+                architecture: shape.sm,
+            },
+            machine: Machine::new(shape, options),
+            modules: Vec::new(),
+            counts: Counts::default(),
+            watched: watch_races.then(Races::default),
+        }
+    }
+
+    /// What the race detector found over all launches so far; none if it did not watch.
+    pub fn races(&mut self) -> Option<Races> {
+        self.watched.replace(Races::default()).filter(|_| self.watched.is_some())
+    }
+
+    fn step(&mut self, step: &Step) -> Result<()> {
+        match step {
+            Step::Zero(buffer) => self.machine.fill(buffer.address, 0, size(buffer.bytes)?).map_err(wrong),
+            Step::Launch(launch) if launch.grid == 0 => Ok(()),
+            Step::Launch(launch) => self.launch(launch),
+        }
+    }
+
+    fn launch(&mut self, launch: &Launch) -> Result<()> {
+        let has = |module: &Module| module.kernels().any(|kernel| kernel == launch.kernel);
+        let loaded =
+            self.modules.iter().rev().find(|(module, _)| has(module)).map(|(_, loaded)| loaded.clone());
+        let loaded = loaded.ok_or_else(|| {
+            let name = &launch.kernel;
+            failed(format!("the code has no kernel `{name}`; it must be declared `extern \"C\" __global__`"))
+        })?;
+        let arguments: Vec<Vec<u8>> = launch.arguments.iter().map(|argument| bytes(*argument)).collect();
+        let arguments: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
+        let shape = labs_simt::Launch {
+            kernel: &launch.kernel,
+            grid: [launch.grid, 1, 1],
+            block: [launch.block, 1, 1],
+            cluster: [launch.cluster, 1, 1],
+            dynamic_shared: launch.shared_bytes,
+            args: &arguments,
+        };
+        let mut detector = self.watched.is_some().then(RaceDetector::new);
+        let observer = detector.as_mut().map(|detector| detector as &mut dyn labs_simt::event::Observer);
+        let report = self.machine.launch(&loaded, &shape, observer).map_err(wrong)?;
+        self.counts.add(&report);
+        if let (Some(all), Some(detector)) = (&mut self.watched, detector) {
+            all.merge(detector.into_report());
+        }
+        Ok(())
+    }
+}
+
+impl Backend for Sim {
+    fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn load(&mut self, image: &Image) -> Result<()> {
+        let Image::Ptx(text) = image else {
+            return Err(failed("the simulator runs PTX, not machine code"));
+        };
+        let module =
+            Module::parse(text).map_err(|error| failed(format!("the PTX can't be simulated: {error}")))?;
+        let loaded = self.machine.load(&module).map_err(wrong)?;
+        self.modules.push((module, loaded));
+        Ok(())
+    }
+
+    fn allocate(&mut self, bytes: u64) -> Result<Buffer> {
+        let address = self.machine.alloc(size(bytes.max(1))?).map_err(|error| {
+            lacks(format!("not enough memory for {bytes} bytes: {error}; choose a smaller --size"))
+        })?;
+        Ok(Buffer { address, bytes })
+    }
+
+    fn write(&mut self, buffer: Buffer, data: &[u8]) -> Result<()> {
+        self.machine.write(buffer.address, data).map_err(wrong)
+    }
+
+    fn read(&mut self, buffer: Buffer, data: &mut [u8]) -> Result<()> {
+        self.machine.read(buffer.address, data).map_err(wrong)
+    }
+
+    fn run(&mut self, steps: &[Step]) -> Result<()> {
+        steps.iter().try_for_each(|step| self.step(step))
+    }
+
+    fn keeps_time(&self) -> bool {
+        false
+    }
+
+    fn time(&mut self, _before: &[Step], _timed: &[Step]) -> Result<f64> {
+        Err(failed("the simulator keeps no time"))
+    }
+
+    fn flush(&mut self) -> Result<Vec<Step>> {
+        Ok(Vec::new())
+    }
+
+    fn resources(&mut self, _kernel: &str, _block: u32) -> Result<Option<Resources>> {
+        Ok(None)
+    }
+
+    fn counts(&mut self) -> Option<Counts> {
+        Some(std::mem::take(&mut self.counts))
+    }
+}
+
+impl Counts {
+    /// Adds what one launch asked for.
+    fn add(&mut self, report: &Report) {
+        self.global_atomics += report.global_atomics_asked();
+        self.global_after_folding += report.global_atomics_after_folding();
+        self.global_queue = self.global_queue.max(report.global_atomics.longest_queue);
+        self.shared_atomics += report.shared_atomics_asked();
+        self.shared_queue = self.shared_queue.max(report.shared_atomics.longest_queue);
+        self.red_requests += report.global_red_requests();
+        self.atom_requests += report.global_atom_requests();
+        self.load_requests += report.global_load_requests();
+        self.load_sectors += report.global_load_sectors();
+        self.store_requests += report.global_store_requests();
+        self.store_sectors += report.global_store_sectors();
+        self.barriers += report.barriers;
+        self.lane_instructions += report.lane_instructions;
+    }
+}
+
+fn bytes(argument: Argument) -> Vec<u8> {
+    match argument {
+        Argument::Buffer(buffer) => buffer.address.to_le_bytes().to_vec(),
+        Argument::U32(value) => value.to_le_bytes().to_vec(),
+        Argument::U64(value) => value.to_le_bytes().to_vec(),
+        Argument::F32(value) => value.to_le_bytes().to_vec(),
+    }
+}
+
+fn size(bytes: u64) -> Result<usize> {
+    usize::try_from(bytes).map_err(|_| lacks(format!("{bytes} bytes are more than this machine can address")))
+}
+
+fn wrong(error: Error) -> anyhow::Error {
+    failed(format!("the simulator stopped the work: {error}"))
+}

@@ -1,0 +1,344 @@
+//! A lab on the simulator: results, counts, races; never a time of its own.
+
+use anyhow::Result;
+use labs_record::figure::{At, Coordinate, Figure};
+use labs_record::record::{Check, Outcome, Record};
+use labs_record::table::{self, EMPTY, Table};
+use labs_record::{store, units};
+use labs_simt::race::Report as Races;
+use labs_simt::{Options, Order};
+use serde::Serialize;
+
+use crate::backend::Counts;
+use crate::backend::sim::Sim;
+use crate::cli::{Format, RunArgs};
+use crate::failure::{failed, usage};
+use crate::lab::{Lab, Simulated, Variant};
+use crate::session::{self, Job, Report};
+use crate::{code, print, run};
+
+/// Schedules under which races are looked for: in order, four shuffles, and one that starves a block.
+const RACE_SCHEDULES: [(Order, u64); 6] = [
+    (Order::Fair, 0),
+    (Order::Shuffled, 1),
+    (Order::Shuffled, 2),
+    (Order::Shuffled, 3),
+    (Order::Shuffled, 4),
+    (Order::Adversarial, 0),
+];
+
+/// Runs a job on the simulator and prints results and counts.
+///
+/// # Errors
+/// A lab that the simulator can say nothing of (kind `Lacks`, after the recorded table); a wrong result, after everything
+/// was printed.
+pub fn run(lab: &'static dyn Lab, job: &Job, args: &RunArgs) -> Result<()> {
+    if lab.simulated() == Simulated::Nothing {
+        run::recorded(lab)?;
+        return Err(crate::failure::lacks(format!(
+            "{} needs a GPU: the simulator has no times; the table above, if there is one, was recorded",
+            lab.stem()
+        )));
+    }
+    let report = session(lab, job, Options { seed: job.seed, ..Options::default() })?;
+    if !report.warnings.is_empty() {
+        anstream::eprintln!("{}", report.warnings.trim_end());
+    }
+    let outcome = Outcomes::of(lab, &report);
+    let text = match args.format {
+        Format::Table => tables(lab, &report, &outcome)?,
+        Format::Json => serde_json::to_string_pretty(&outcome)? + "\n",
+        Format::Csv => csv(&outcome)?,
+    };
+    run::deliver(args.out.as_deref(), &text)?;
+    outcome.as_declared()
+}
+
+fn session(lab: &dyn Lab, job: &Job, options: Options) -> Result<Report> {
+    let mut sim = Sim::new(options, false);
+    let code = code::for_simulator(lab, job.kernel.as_deref(), 90)?;
+    let bar = run::progress();
+    let report = session::run(job, lab, &mut sim, code, true, &mut |message| run::advance(&bar, &message));
+    bar.finish_and_clear();
+    report
+}
+
+/// What a simulated run says, as programs read it.
+#[derive(Debug, Serialize)]
+struct Outcomes {
+    lab: String,
+    backend: &'static str,
+    kernels: String,
+    checks: Vec<CheckLine>,
+    counts: Vec<CountLine>,
+}
+
+#[derive(Debug, Serialize)]
+struct CheckLine {
+    variant: String,
+    declared: Outcome,
+    check: Check,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct CountLine {
+    variant: String,
+    at: At,
+    #[serde(flatten)]
+    counts: Counts,
+}
+
+impl Outcomes {
+    fn of(lab: &dyn Lab, report: &Report) -> Outcomes {
+        let declared = |name: &str| lab.variants().iter().find(|v| v.name == name).map(|v| v.declared);
+        let check = |(name, check, reason): &(String, Check, Option<String>)| {
+            Some(CheckLine {
+                variant: name.clone(),
+                declared: declared(name)?,
+                check: *check,
+                reason: reason.clone(),
+            })
+        };
+        let count = |(variant, at, counts): &(String, At, Counts)| CountLine {
+            variant: variant.clone(),
+            at: at.clone(),
+            counts: *counts,
+        };
+        Outcomes {
+            lab: lab.stem().to_owned(),
+            backend: "simulator",
+            kernels: report.origin.clone(),
+            checks: report.findings.checks.iter().filter_map(check).collect(),
+            counts: report.findings.counts.iter().map(count).collect(),
+        }
+    }
+
+    /// An error for the first variant whose outcome is not the one it declares.
+    fn as_declared(&self) -> Result<()> {
+        for line in &self.checks {
+            match (line.declared, line.check) {
+                (Outcome::Correct, Check::Refused) => {
+                    let reason = line.reason.clone().unwrap_or_default();
+                    return Err(failed(format!("{}: {reason}", line.variant)));
+                }
+                (Outcome::Wrong, Check::Passed) => {
+                    return Err(failed(format!(
+                        "{} is wrong on purpose, and its check passed",
+                        line.variant
+                    )));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn tables(lab: &dyn Lab, report: &Report, outcome: &Outcomes) -> Result<String> {
+    let recorded = recorded_figures(lab)?;
+    let gpu = recorded.as_ref().map(|(record, _)| record.gpu.name.clone());
+    let mut text = format!("{}\n{}, {}\n\n", lab.question(), report.gpu.name, report.origin);
+    let axis = lab.axes().first().map_or("size", |axis| axis.name);
+    let mut groups: Vec<At> = Vec::new();
+    for line in &outcome.counts {
+        if !groups.contains(&line.at) {
+            groups.push(line.at.clone());
+        }
+    }
+    groups.sort();
+    for at in &groups {
+        let title: Vec<String> =
+            at.iter().map(|(axis, place)| format!("{axis} {}", table::coordinate(place))).collect();
+        let rows = outcome.counts.iter().filter(|line| line.at == *at);
+        let rows =
+            rows.map(|line| row(line, recorded.as_ref().map(|(_, times)| times.as_slice()), axis)).collect();
+        let time = gpu.as_ref().map_or("recorded time".to_owned(), |gpu| format!("recorded on {gpu}"));
+        let heads =
+            ["", "asked", "after folding", "longest queue", "in shared memory", "longest queue", &time];
+        text += &format!(
+            "{}\n{}\n\n",
+            title.join(", "),
+            print::table(&Table { columns: heads.map(str::to_owned).to_vec(), rows })
+        );
+    }
+    text += &checks(outcome);
+    text += &closing(outcome, recorded.as_ref(), groups.last());
+    Ok(text)
+}
+
+fn row(line: &CountLine, recorded: Option<&[Figure]>, axis: &str) -> Vec<String> {
+    let number = |n: u64| units::count(n as f64);
+    let time = recorded
+        .and_then(|times| time_of(times, &line.variant, &line.at, axis))
+        .map_or(EMPTY.to_owned(), table::cell);
+    let counts = line.counts;
+    vec![
+        line.variant.clone(),
+        number(counts.global_atomics),
+        number(counts.global_after_folding),
+        number(counts.global_queue),
+        number(counts.shared_atomics),
+        number(counts.shared_queue),
+        time,
+    ]
+}
+
+fn checks(outcome: &Outcomes) -> String {
+    let mut text = String::new();
+    for line in &outcome.checks {
+        let reason = line.reason.as_deref().unwrap_or_default();
+        text += &match (line.declared, line.check) {
+            (Outcome::Correct, Check::Passed) => continue,
+            (Outcome::Correct, Check::Refused) => format!("WRONG RESULT: {}: {reason}\n", line.variant),
+            (Outcome::Wrong, Check::Refused) => {
+                format!("{} is wrong on purpose, and was caught: {reason}\n", line.variant)
+            }
+            (Outcome::Wrong, Check::Passed) => format!("NOT CAUGHT: {} is wrong on purpose\n", line.variant),
+        };
+    }
+    if text.is_empty() { "Every result equals the reference.\n".to_owned() } else { text }
+}
+
+/// The ratio of queues beside the ratio of recorded times, between the variants with the longest and the shortest queue.
+fn closing(outcome: &Outcomes, recorded: Option<&(Record, Vec<Figure>)>, largest: Option<&At>) -> String {
+    let Some(at) = largest else { return String::new() };
+    let here = || outcome.counts.iter().filter(|line| line.at == *at && line.counts.global_queue > 0);
+    let (Some(most), Some(least)) = (
+        here().max_by_key(|line| line.counts.global_queue),
+        here().min_by_key(|line| line.counts.global_queue),
+    ) else {
+        return String::new();
+    };
+    if most.counts.global_queue == least.counts.global_queue {
+        return String::new();
+    }
+    let queues = most.counts.global_queue as f64 / least.counts.global_queue as f64;
+    let mut text = format!(
+        "Largest size: the longest queue of {} is {} that of {}",
+        most.variant,
+        units::times(queues).unwrap_or_default(),
+        least.variant
+    );
+    let axis = "size";
+    let times = recorded.and_then(|(record, times)| {
+        let slow = time_of(times, &most.variant, at, axis)?.summary()?.median;
+        let fast = time_of(times, &least.variant, at, axis)?.summary()?.median;
+        Some((record, units::times(slow / fast)?))
+    });
+    text += &match times {
+        Some((record, ratio)) => {
+            format!("; its time recorded on {} is {ratio} that of {}.\n", record.gpu.name, least.variant)
+        }
+        None => "; no times were recorded at this size.\n".to_owned(),
+    };
+    text
+}
+
+/// The reference GPU's record of this lab and its headline figures.
+fn recorded_figures(lab: &dyn Lab) -> Result<Option<(Record, Vec<Figure>)>> {
+    let Some(path) = run::record_path(lab) else { return Ok(None) };
+    let record = store::read_record(&path)?;
+    let wanted = lab.headline();
+    let headline = |figure: &&Figure| {
+        figure.name == wanted.figure
+            && wanted.at.iter().all(|(axis, place)| figure.at.get(axis) == Some(place))
+    };
+    let figures = record.figures.iter().filter(headline).cloned().collect();
+    Ok(Some((record, figures)))
+}
+
+fn time_of<'a>(times: &'a [Figure], variant: &str, at: &At, axis: &str) -> Option<&'a Figure> {
+    times.iter().find(|figure| {
+        figure.variant.as_deref() == Some(variant)
+            && figure.at.get(axis) == at.get(axis)
+            && at.iter().all(|(axis, place)| figure.at.get(axis).is_none_or(|known| known == place))
+    })
+}
+
+fn csv(outcome: &Outcomes) -> Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record([
+        "lab",
+        "variant",
+        "at",
+        "asked",
+        "after_folding",
+        "longest_queue",
+        "shared",
+        "shared_queue",
+    ])?;
+    for line in &outcome.counts {
+        let at: Vec<String> = line.at.iter().map(|(axis, place)| format!("{axis}={place}")).collect();
+        let c = line.counts;
+        let counts =
+            [c.global_atomics, c.global_after_folding, c.global_queue, c.shared_atomics, c.shared_queue];
+        let counts = counts.iter().map(u64::to_string);
+        writer.write_record(
+            [outcome.lab.clone(), line.variant.clone(), at.join(" ")].into_iter().chain(counts),
+        )?;
+    }
+    Ok(String::from_utf8_lossy(&writer.into_inner()?).into_owned())
+}
+
+/// `--check races`: every chosen variant under several schedules.
+///
+/// # Errors
+/// A correct variant that races; a wrong one that is caught by no race and by no result.
+pub fn races(lab: &'static dyn Lab, job: &Job) -> Result<()> {
+    let mut job = job.clone();
+    for axis in lab.axes() {
+        let smallest: Vec<Coordinate> = axis.simulator_defaults.into_iter().take(1).collect();
+        job.places.entry(axis.name.to_owned()).or_insert(smallest);
+    }
+    let chosen =
+        |variant: &&Variant| job.variants.is_empty() || job.variants.iter().any(|name| name == variant.name);
+    let mut surprise = None;
+    for variant in lab.variants().iter().filter(chosen) {
+        let (races, caught) = watch(lab, &job, variant)?;
+        let found = races.races.len();
+        let word = match found {
+            0 => format!("no race in {} schedules", RACE_SCHEDULES.len()),
+            1 => "1 race".to_owned(),
+            n => format!("{n} races"),
+        };
+        anstream::println!("{}: {word}", variant.name);
+        if found > 0 {
+            anstream::println!("{races}");
+        }
+        match variant.declared {
+            Outcome::Correct if found > 0 => {
+                surprise = Some(format!("{} is declared correct, and races", variant.name))
+            }
+            Outcome::Wrong if found == 0 && !caught => {
+                surprise = Some(format!(
+                    "{} is wrong on purpose, and neither a race nor a result shows it",
+                    variant.name
+                ));
+            }
+            _ => {}
+        }
+    }
+    surprise.map_or(Ok(()), |what| Err(failed(what)))
+}
+
+/// Races of one variant over all schedules, and whether its check refused a result.
+fn watch(lab: &'static dyn Lab, job: &Job, variant: &Variant) -> Result<(Races, bool)> {
+    let job = Job { variants: vec![variant.name.to_owned()], only_check: true, ..job.clone() };
+    let code = code::for_simulator(lab, job.kernel.as_deref(), 90)?;
+    let mut all: Option<Races> = None;
+    let mut caught = false;
+    for (order, seed) in RACE_SCHEDULES {
+        let mut sim = Sim::new(Options { seed, order, ..Options::default() }, true);
+        let report = session::run(&job, lab, &mut sim, code.clone(), true, &mut |_| {})?;
+        caught |= report.findings.checks.iter().any(|(_, check, _)| *check == Check::Refused);
+        let found = sim.races().unwrap_or_default();
+        match &mut all {
+            Some(all) => all.merge(found),
+            None => all = Some(found),
+        }
+    }
+    let races = all.ok_or_else(|| usage("no schedule to look for races under"))?;
+    Ok((races, caught))
+}
