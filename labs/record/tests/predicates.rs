@@ -1,5 +1,7 @@
 //! Each kind of predicate, decided both ways.
 
+#![allow(clippy::unwrap_used, reason = "the helpers here fail as a test does")]
+
 use labs_record::figure::{At, Coordinate, Figure, Kind, Samples, Unit};
 use labs_record::record::Gpu;
 use labs_record::{Claim, Evidence, Verdict};
