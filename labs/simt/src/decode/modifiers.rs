@@ -45,11 +45,6 @@ impl<'a> Modifiers<'a> {
         ty.ok_or_else(|| "a type is missing".to_owned())
     }
 
-    /// The next type, if one is left.
-    pub(super) fn maybe_ty(&mut self) -> Option<Ty> {
-        if self.taken_types < self.types.len() { self.ty().ok() } else { None }
-    }
-
     /// An error when something is left.
     pub(super) fn finish(&self) -> Result<(), String> {
         if let Some(word) = self.words.first() {

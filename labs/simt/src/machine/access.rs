@@ -116,7 +116,7 @@ impl Grid<'_> {
         if load.order == Order::Weak {
             return Ok(After::Next);
         }
-        warp.polled = addresses[mask.trailing_zeros() as usize];
+        warp.polled = (pc, addresses[mask.trailing_zeros() as usize]);
         Ok(After::Poll)
     }
 

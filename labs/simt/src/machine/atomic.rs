@@ -57,7 +57,7 @@ impl Grid<'_> {
         if atomic.to.is_empty() || (!global && outcome.changed) {
             return Ok(After::Next);
         }
-        warp.polled = addresses[mask.trailing_zeros() as usize];
+        warp.polled = (pc, addresses[mask.trailing_zeros() as usize]);
         Ok(After::Poll)
     }
 

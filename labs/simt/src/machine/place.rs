@@ -3,7 +3,6 @@
 use super::block::Block;
 use super::grid::Grid;
 use super::warp::{State, Warp};
-use crate::code::Op;
 use crate::error::{Error, Place, Waiter};
 
 /// How many waiting groups a report lists.
@@ -68,12 +67,10 @@ impl Grid<'_> {
     fn waiters_of(&self, block: &Block, warp: &Warp, found: &mut Vec<Waiter>) {
         for group in &warp.groups {
             let lane = group.mask.trailing_zeros();
-            let waits_for = self.waits_for(block, warp, group.pc, group.state);
-            found.push(Waiter {
-                place: *self.place(block, warp, lane, group.pc),
-                lanes: group.mask,
-                waits_for,
-            });
+            let polls = group.state == State::Ready && warp.polled.1 != 0;
+            let pc = if polls { warp.polled.0 } else { group.pc };
+            let waits_for = self.waits_for(block, warp, group.state);
+            found.push(Waiter { place: *self.place(block, warp, lane, pc), lanes: group.mask, waits_for });
         }
         for (meet, lanes) in warp.parked() {
             let place = *self.place(block, warp, lanes.trailing_zeros(), meet);
@@ -82,7 +79,7 @@ impl Grid<'_> {
         }
     }
 
-    fn waits_for(&self, block: &Block, warp: &Warp, pc: u32, state: State) -> String {
+    fn waits_for(&self, block: &Block, warp: &Warp, state: State) -> String {
         match state {
             State::Barrier(id) => {
                 let barrier = &block.barriers[id as usize % block.barriers.len()];
@@ -92,14 +89,10 @@ impl Grid<'_> {
             State::Sync(mask) => format!("wait for the lanes of mask {mask:#010x} at a .sync instruction"),
             State::Cluster(_) => "wait at the cluster's barrier".to_owned(),
             State::Asleep(_) => "sleep".to_owned(),
-            State::Ready if self.polls(pc) || warp.polled != 0 => {
-                format!("poll address {:#x}, which nobody changes", warp.polled)
+            State::Ready if warp.polled.1 != 0 => {
+                format!("poll address {:#x}, which nobody changes", warp.polled.1)
             }
             State::Ready => "are running".to_owned(),
         }
-    }
-
-    fn polls(&self, pc: u32) -> bool {
-        matches!(self.code.instrs.get(pc as usize).map(|i| &i.op), Some(Op::Atomic(_)))
     }
 }

@@ -51,8 +51,8 @@ pub(super) struct Warp {
     pub(super) wides: Vec<[u64; 32]>,
     pub(super) preds: Vec<u32>,
     pub(super) local: Vec<u8>,
-    /// Address that a lane polled last, for the report of a deadlock.
-    pub(super) polled: u64,
+    /// Instruction and address that a lane polled last, for the report of a deadlock.
+    pub(super) polled: (u32, u64),
     /// Lanes that arrived at the cluster barrier's current phase.
     pub(super) cluster_arrived: (u64, u32),
 }
