@@ -12,7 +12,7 @@ use labs_record::manifest::Manifest;
 use labs_record::published::Published;
 use labs_record::record::Record;
 use labs_record::rules::{Status, faults, status};
-use labs_record::{Evidence, SCHEMA, Verdict, store};
+use labs_record::{Evidence, SCHEMA, claim_check, store};
 
 /// A checkout, read.
 #[derive(Debug)]
@@ -126,18 +126,12 @@ impl Tree {
     /// Laws that fail: an error in the record or in the law, whichever it is.
     fn broken_laws(&self, gpu: &str) -> Vec<String> {
         let of_gpu = self.records.iter().filter(|filed| filed.slug == gpu);
-        let laws = of_gpu.flat_map(|filed| {
-            let claims = self.claims.get(&filed.record.lab).map_or(&[][..], |claims| &claims.claims[..]);
-            claims.iter().filter(|claim| claim.law).map(move |claim| (filed, claim))
+        let broken = of_gpu.flat_map(|filed| {
+            let claims = self.claims.get(&filed.record.lab);
+            let laws = claims.map(|claims| claim_check::broken_laws(claims, &filed.evidence()));
+            laws.into_iter().flatten().map(|law| format!("{}: {law}", filed.path))
         });
-        laws.filter(|(filed, law)| filed.evidence().judge(law).verdict == Verdict::Fails)
-            .map(|(filed, law)| {
-                format!(
-                    "the law `{}` of verification/claims/{}.yaml fails on `{}`: find the error in the record or in the law",
-                    law.id, filed.record.lab, filed.path
-                )
-            })
-            .collect()
+        broken.collect()
     }
 
     fn unverified(&self, gpu: &str) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! Tables of figures: measured, published elsewhere, and as the terminal prints them.
 
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, presets};
 use labs_record::table::{Table, pivot};
 use labs_record::{At, Figure};
 
@@ -122,38 +123,41 @@ pub(super) fn published(page: &Page, arguments: &mut Arguments) -> Result<String
     ))
 }
 
-/// `output(figure=.., rows=..)`: the record's command and a table of it, as a terminal shows it.
+/// `output(figure=.., rows=..)`: the record's command and a table of it, as the terminal shows it.
 pub(super) fn output(page: &Page, arguments: &mut Arguments) -> Result<String, String> {
     let lab = page.lab_name(arguments)?;
     let selection = Selection::read(arguments, "rows")?;
-    known_figure(page.lab_entry(&lab)?, &selection.figure)?;
+    let entry = page.lab_entry(&lab)?;
+    known_figure(entry, &selection.figure)?;
     let filed = match page.record(&lab) {
         Ok(filed) => filed,
         Err(why) => return Ok(missing_block(&why)),
     };
-    let table = measured(page, &lab, filed, &selection)?;
-    let head = selection.caption.clone().unwrap_or_else(|| {
-        let places: Vec<String> =
-            selection.at.iter().map(|(axis, place)| format!("{axis} {place}")).collect();
-        format!("{} ({})", selection.figure, places.join(", "))
-    });
+    let table = measured(page, &lab, filed, &selection)?.transposed();
+    let places = selection.at.values().map(labs_record::table::coordinate);
+    let title =
+        std::iter::once(selection.figure.replace('_', " ")).chain(places).collect::<Vec<_>>().join(", ");
+    let means =
+        entry.figures.iter().find(|figure| figure.name == selection.figure).map(|figure| &figure.means);
     let short = lab.split('_').next().unwrap_or(&lab);
-    let text = format!("$ cargo labs {short}\n{} · {head}\n\n{}", filed.record.gpu.name, aligned(&table));
+    let text =
+        format!("$ cargo labs {short}\n{title}  ({})\n{}", means.map_or("", String::as_str), drawn(&table));
     let draft = if page.provenance(filed).draft { " draft" } else { "" };
-    Ok(format!("<div class=\"output{draft}\">{}</div>", html::code_block("text", &text)))
+    let note = note(page, filed, &At::new());
+    Ok(format!(
+        "<div class=\"output{draft}\">{}<p class=\"note\">Recorded: {note}</p></div>",
+        html::code_block("text", &text)
+    ))
 }
 
-/// A table as lines of text, columns flush right.
-fn aligned(table: &Table) -> String {
-    let rows = || std::iter::once(&table.columns).chain(&table.rows);
-    let width = |column: usize| {
-        rows().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or_default()
-    };
-    let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
-        cells.join("  ")
-    };
-    rows().map(line).collect::<Vec<_>>().join("\n")
+/// A table as the program `labs` draws it on a wide terminal.
+fn drawn(table: &Table) -> String {
+    let style = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
+    let mut drawn = comfy_table::Table::new();
+    drawn.load_style(style).set_content_arrangement(ContentArrangement::Disabled);
+    drawn.set_header(&table.columns).add_rows(&table.rows);
+    for column in drawn.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    drawn.to_string()
 }
