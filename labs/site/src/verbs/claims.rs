@@ -133,7 +133,7 @@ pub(super) fn claims(page: &Page, arguments: &mut Arguments) -> Result<String, S
     if rows.is_empty() {
         return Ok(missing_block("no claims are written yet"));
     }
-    let columns = ["lab", "claim", "holds if", "measured", "verdict"].map(str::to_owned);
+    let columns = ["lab", "claim", "measured", "threshold", "verdict"].map(str::to_owned);
     let caption = format!("Claims and their verdicts on {}", html::escape(&page.edition.gpu));
     Ok(format!("<div class=\"words\">{}</div>", html::table(&caption, "", &columns, &rows)))
 }
@@ -143,15 +143,19 @@ fn claim_row(page: &Page, lab: &str, claim: &Claim) -> Vec<String> {
     let law = if claim.law { " <span class=\"note\">law</span>" } else { "" };
     let mut row = vec![
         html::escape(short),
-        format!("{}{law}", html::with_code(&claim.statement)),
-        html::with_code(&wording::predicate(&claim.predicate)),
+        format!(
+            "{}{law}<details><summary>holds if</summary>{}</details>",
+            html::with_code(&claim.statement),
+            html::with_code(&wording::predicate(&claim.predicate)),
+        ),
     ];
     match page.tree.record(lab, &page.edition.gpu) {
-        None => row.extend([String::new(), badge(Verdict::NotMeasured, false)]),
+        None => row.extend([String::new(), String::new(), badge(Verdict::NotMeasured, false)]),
         Some(filed) => {
             let finding = filed.evidence().judge(claim);
             let numbers = wording::numbers(claim, &finding, &filed.evidence());
-            row.push(numbers.map_or(String::new(), |numbers| html::escape(&numbers.value)));
+            let (value, threshold) = numbers.map(|n| (n.value, n.threshold)).unwrap_or_default();
+            row.extend([html::escape(&value), html::escape(&threshold)]);
             row.push(badge(finding.verdict, page.provenance(filed).draft));
         }
     }

@@ -2,7 +2,6 @@
 
 use labs_record::rules::Status;
 
-use super::tables::breakable;
 use crate::arguments::Arguments;
 use crate::html;
 use crate::page::{Page, missing_block};
@@ -52,9 +51,14 @@ pub(super) fn records(page: &Page, _: &mut Arguments) -> Result<String, String> 
         .iter()
         .map(|filed| {
             vec![
-                format!("<code>{}</code>", breakable(&filed.record.lab)),
+                format!("<code class=\"whole\">{}</code>", html::escape(&filed.record.lab)),
                 html::escape(&filed.record.gpu.name),
-                html::escape(&filed.dates().join(", ")),
+                filed
+                    .dates()
+                    .iter()
+                    .map(|date| format!("<span class=\"whole\">{}</span>", html::escape(date)))
+                    .collect::<Vec<_>>()
+                    .join(", "),
                 filed.record.sittings.len().to_string(),
                 filed.record.sessions().to_string(),
                 html::escape(&filed.status.to_string()),
