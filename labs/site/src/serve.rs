@@ -3,12 +3,10 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
-use notify_debouncer_mini::new_debouncer;
-use notify_debouncer_mini::notify::RecursiveMode;
 use tiny_http::{Header, Request, Response, Server};
 
 use crate::book::{Options, build};
@@ -44,21 +42,35 @@ pub fn serve(root: &Path, gpu: Option<String>, port: u16) -> Result<()> {
     watch(root, &options, &builds)
 }
 
+/// Looks at the sources a few times a second: they are few, and this works on every system and file share.
 fn watch(root: &Path, options: &Options, builds: &AtomicUsize) -> Result<()> {
-    let (changed, changes) = mpsc::channel();
-    let mut debouncer = new_debouncer(Duration::from_millis(150), changed).context("cannot watch files")?;
-    for source in SOURCES.map(|source| root.join(source)).iter().filter(|source| source.exists()) {
-        debouncer
-            .watcher()
-            .watch(source, RecursiveMode::Recursive)
-            .with_context(|| format!("cannot watch `{}`", source.display()))?;
-    }
-    while let Ok(change) = changes.recv() {
-        if change.is_ok_and(|events| !events.is_empty()) {
+    let mut seen = state(root)?;
+    loop {
+        std::thread::sleep(Duration::from_millis(300));
+        let now = state(root)?;
+        if now != seen {
+            seen = now;
             rebuild(root, options, builds);
         }
     }
-    Ok(())
+}
+
+/// Every source with its size and the time of its last change.
+fn state(root: &Path) -> Result<Vec<(PathBuf, u64, SystemTime)>> {
+    let mut found = Vec::new();
+    let mut folders: Vec<PathBuf> = SOURCES.iter().map(|source| root.join(source)).collect();
+    while let Some(path) = folders.pop() {
+        // What vanishes meanwhile is seen as gone the next time.
+        let Ok(meta) = fs::metadata(&path) else { continue };
+        if meta.is_dir() {
+            let entries = fs::read_dir(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+            folders.extend(entries.filter_map(Result::ok).map(|entry| entry.path()));
+        } else {
+            found.push((path, meta.len(), meta.modified().unwrap_or(SystemTime::UNIX_EPOCH)));
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// A failed build is reported, and the pages of the last good one stay.
@@ -124,6 +136,19 @@ fn kind(path: &Path) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_of_a_source_is_seen_and_a_build_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("book/src")).unwrap();
+        fs::write(folder.path().join("book/src/a.md"), "a").unwrap();
+        let before = state(folder.path()).unwrap();
+        fs::create_dir(folder.path().join("book/book")).unwrap();
+        fs::write(folder.path().join("book/book/a.html"), "a").unwrap();
+        assert_eq!(state(folder.path()).unwrap(), before);
+        fs::write(folder.path().join("book/src/a.md"), "ab").unwrap();
+        assert_ne!(state(folder.path()).unwrap(), before);
+    }
 
     #[test]
     fn only_the_book_is_served() {
