@@ -100,18 +100,10 @@ pub fn numbers(claim: &Claim, finding: &Finding, evidence: &Evidence) -> Option<
 
 /// The predicate as a phrase: what must be so for the claim to hold. Names stand in backticks.
 pub fn predicate(predicate: &Predicate) -> String {
-    let at_each = |each: &Option<String>| {
-        each.as_ref().map_or(String::new(), |axis| format!(", at every place of `{axis}`"))
-    };
     match predicate {
         Predicate::Faster { of, than, at_least, each } => {
-            format!(
-                "{} over {} is at least {}{}",
-                reference(than),
-                reference(of),
-                times(*at_least),
-                at_each(each)
-            )
+            let ratio = format!("{} over {}", reference(than), reference(of));
+            format!("{ratio} is at least {}{}", times(*at_least), at_each(each))
         }
         Predicate::AtLeast { of, threshold, each } => {
             format!("{} is at least {}{}", quantity(of), bare(of, *threshold), at_each(each))
@@ -261,6 +253,10 @@ fn bare(of: &Quantity, threshold: f64) -> String {
         Quantity::Ratio { .. } => times(threshold),
         Quantity::Figure(_) => plain(threshold),
     }
+}
+
+fn at_each(each: &Option<String>) -> String {
+    each.as_ref().map_or(String::new(), |axis| format!(", at every place of `{axis}`"))
 }
 
 fn other_side(to: Option<&FigureRef>, number: Option<f64>) -> String {

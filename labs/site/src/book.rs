@@ -46,21 +46,48 @@ const RECORDS: &str = "records";
 /// Anything that mdBook warns of, a template's error, a lint, a record that may not be published, a broken link.
 pub fn build(root: &Path, options: &Options) -> Result<Built> {
     let folder = root.join("book");
+    let config = configured(&folder, options)?;
+    let target = Target::of(&folder, &config);
+    target.clear()?;
+    let made = make(root, config, &target);
+    if made.is_err() {
+        // The first error is the one to report.
+        let _ = target.clear();
+    }
+    let copied = made?;
+    target.replace()?;
+    let gpu = copied.gpu;
+    let records = copied.slugs.iter().filter(|slug| **slug == gpu).count();
+    Ok(Built { folder: target.old, gpu, records })
+}
+
+/// What a new book was made with.
+struct Made {
+    gpu: String,
+    slugs: Vec<String>,
+}
+
+/// Makes the new book, whole and checked.
+fn make(root: &Path, mut config: Config, target: &Target) -> Result<Made> {
     let heard = Heard::default();
     let subscriber = tracing_subscriber::registry().with(heard.clone());
-    let (target, config) = tracing::subscriber::with_default(subscriber, || run_mdbook(&folder, options))
-        .map_err(|error| heard.explain(error))?;
-    heard.silence()?;
+    config.build.build_dir = target.new.clone();
     let gpu = edition(&config)?.gpu;
-    let copied = copy_records(root, &target.new)?;
+    tracing::subscriber::with_default(subscriber, || -> Result<()> {
+        // mdBook reports an unknown key here, and goes on with its defaults.
+        config.html_config();
+        let mut book = MDBook::load_with_config(root.join("book"), config)?;
+        book.with_preprocessor(Labs);
+        book.build()
+    })
+    .map_err(|error| heard.explain(error))?;
+    heard.silence()?;
+    let slugs = copy_records(root, &target.new)?;
     let broken = links::check(&target.new)?;
     if !broken.is_empty() {
-        fs::remove_dir_all(&target.new).ok();
         bail!("{}", broken.join("\n"));
     }
-    target.replace()?;
-    let records = copied.iter().filter(|slug| **slug == gpu).count();
-    Ok(Built { folder: target.old, gpu, records })
+    Ok(Made { gpu, slugs })
 }
 
 /// The built book's folder, and the one beside it in which the next is made.
@@ -70,6 +97,20 @@ struct Target {
 }
 
 impl Target {
+    fn of(folder: &Path, config: &Config) -> Target {
+        let old = folder.join(&config.build.build_dir);
+        let name = old.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Target { new: old.with_file_name(format!(".{name}-new")), old }
+    }
+
+    fn clear(&self) -> Result<()> {
+        match self.new.exists() {
+            true => fs::remove_dir_all(&self.new)
+                .with_context(|| format!("cannot clear `{}`", self.new.display())),
+            false => Ok(()),
+        }
+    }
+
     fn replace(&self) -> Result<()> {
         let context = || format!("cannot replace `{}`", self.old.display());
         if self.old.exists() {
@@ -79,26 +120,18 @@ impl Target {
     }
 }
 
-fn run_mdbook(folder: &Path, options: &Options) -> Result<(Target, Config)> {
-    let mut config = Config::from_disk(folder.join("book.toml"))
-        .with_context(|| format!("cannot read `{}`", folder.join("book.toml").display()))?;
+/// The book's settings with the options in their place.
+fn configured(folder: &Path, options: &Options) -> Result<Config> {
+    let path = folder.join("book.toml");
+    let mut config = Config::from_disk(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
     if let Some(gpu) = &options.gpu {
         config.set("preprocessor.labs.gpu", gpu)?;
     }
     config.set("preprocessor.labs.draft", options.draft)?;
     config.set("preprocessor.labs.records", RECORDS)?;
-    let old = folder.join(&config.build.build_dir);
-    let new = old.with_file_name(format!(".{}-new", old.file_name().unwrap_or_default().to_string_lossy()));
-    if new.exists() {
-        fs::remove_dir_all(&new).with_context(|| format!("cannot clear `{}`", new.display()))?;
-    }
-    config.build.build_dir = new.clone();
     // A chapter named in SUMMARY.md that does not exist is an error, not a file to make.
     config.build.create_missing = false;
-    let mut book = MDBook::load_with_config(folder, config.clone())?;
-    book.with_preprocessor(Labs);
-    book.build()?;
-    Ok((Target { old, new }, config))
+    Ok(config)
 }
 
 /// Copies every record beside the pages; gives their GPUs.

@@ -56,12 +56,12 @@ fn manifest() -> Manifest {
     }
 }
 
-fn record(name: &str, compute_capability: &str, slow_ns: f64, fast_ns: f64) -> Record {
-    let at = |size: u64| At::from([("size".to_owned(), size.into())]);
-    let figure = |name: &str, variant: &str, size, unit, kind, session: Vec<f64>| Figure {
+/// Times that grow with the size, and the adds: one an element, or one for 256.
+fn figures(slow_ns: f64, fast_ns: f64) -> Vec<Figure> {
+    let figure = |name: &str, variant: &str, size: u64, unit, kind, session: Vec<f64>| Figure {
         name: name.to_owned(),
         variant: Some(variant.to_owned()),
-        at: at(size),
+        at: At::from([("size".to_owned(), size.into())]),
         unit,
         kind,
         median: None,
@@ -78,16 +78,23 @@ fn record(name: &str, compute_capability: &str, slow_ns: f64, fast_ns: f64) -> R
         }
     }
     figures[0].set_aside = vec![SetAside { session: 0, count: 2, reason: "a <b>slow</b> clock".to_owned() }];
+    figures
+}
+
+fn session(seed: u64) -> Session {
     let reading = || Reading::Seen { min: 1000.0, median: 1500.0, max: 1600.0 };
-    let session = |seed| Session {
+    Session {
         seed,
         seconds: 1.0,
         sm_clock_mhz: reading(),
         memory_clock_mhz: reading(),
         power_w: Reading::Absent("not readable: a <i>made-up</i> reason".to_owned()),
         temperature_c: reading(),
-    };
-    let kernel = |name: &str| Kernel {
+    }
+}
+
+fn variant(name: &str) -> Variant {
+    let kernel = Kernel {
         name: name.to_owned(),
         machine_code: format!("code-of-{name}"),
         instructions: vec![Instruction { opcode: "RED.E.ADD.STRONG.GPU".to_owned(), line: Some(3) }],
@@ -98,13 +105,16 @@ fn record(name: &str, compute_capability: &str, slow_ns: f64, fast_ns: f64) -> R
         blocks_per_sm: 8,
         occupancy: 1.0,
     };
-    let variant = |name: &str| Variant {
+    Variant {
         name: name.to_owned(),
         declared: Outcome::Correct,
         check: Check::Passed,
         sanitizer: Sanitizer::Absent("<script>alert(1)</script> was not run".to_owned()),
-        kernels: vec![kernel(name)],
-    };
+        kernels: vec![kernel],
+    }
+}
+
+fn record(name: &str, compute_capability: &str, slow_ns: f64, fast_ns: f64) -> Record {
     let mut record = Record {
         schema: 1,
         lab: LAB.to_owned(),
@@ -131,7 +141,7 @@ fn record(name: &str, compute_capability: &str, slow_ns: f64, fast_ns: f64) -> R
             what: "lost".to_owned(),
             why: "it was <u>lost</u> {{#include /etc/passwd}}".to_owned(),
         }],
-        figures,
+        figures: figures(slow_ns, fast_ns),
         digest: String::new(),
     };
     record.seal();

@@ -190,17 +190,24 @@ fn html_in_a_record_is_text() {
 }
 
 #[test]
-fn a_failed_build_leaves_the_old_pages() {
+fn a_failed_build_leaves_the_old_pages_and_nothing_else() {
     let course = Course::new();
     course.build(None, false).unwrap();
-    course.chapter("# Pair\n\n[nowhere](nowhere.md)\n");
-    let said = course.refusal();
-    assert!(said.contains("day99_pair.html: the link `nowhere.html` is broken"), "{said}");
-    assert!(course.built("day99_pair.html").contains("Time of a pair"));
-    let leftovers = fs::read_dir(course.path("book"))
-        .unwrap()
-        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("-new"));
-    assert_eq!(leftovers.count(), 0);
+    for (broken, words) in [
+        ("[nowhere](nowhere.md)", "day99_pair.html: the link `nowhere.html` is broken"),
+        ("3 ms", "is typed"),
+        ("<div><p>", "unclosed HTML tag"),
+    ] {
+        course.chapter(&format!("# Pair\n\n{broken}\n"));
+        let said = course.refusal();
+        assert!(said.contains(words), "{said}");
+        assert!(course.built("day99_pair.html").contains("Time of a pair"));
+        let names: Vec<String> = fs::read_dir(course.path("book"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        assert!(names.iter().all(|name| ["book", "book.toml", "src"].contains(&name.as_str())), "{names:?}");
+    }
 }
 
 #[test]
