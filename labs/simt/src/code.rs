@@ -1,6 +1,8 @@
 //! A kernel ready to run: register slots instead of names, calls inlined,
 //! each branch with the place where its lanes meet again.
 
+pub(crate) mod operands;
+
 use crate::event::{Order, Scope};
 use crate::scalar::{Compare, Conversion, Mode, One, Three, Two};
 use crate::types::{Class, Space, Ty};
@@ -120,8 +122,6 @@ pub(crate) struct Atomic {
     pub(crate) compare: Option<Src>,
     pub(crate) order: Order,
     pub(crate) scope: Scope,
-    /// Spelled `red`.
-    pub(crate) reduction: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

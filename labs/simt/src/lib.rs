@@ -31,4 +31,4 @@ pub use count::{AddressCounts, Report, SiteCounts, SiteKind};
 pub use decode::Module;
 pub use error::{Error, ParseError, Place, Waiter};
 pub use machine::{Gpu, Launch, Loaded, Machine, Options, Order, Reconvergence};
-pub use predict::{SitePrediction, predict};
+pub use predict::{Folding, SitePrediction, predict};

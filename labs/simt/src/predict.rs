@@ -1,7 +1,27 @@
-//! What ptxas is predicted to make of each atomic.
+//! What ptxas is predicted to make of each atomic. The rules were read off the
+//! machine code of small kernels (ptxas 12.9 for sm_75, sm_80, sm_90), which
+//! `tests/prediction.rs` holds them to.
 
-use crate::code::{AtomicOp, Code, Op};
+mod uniform;
+
+use crate::code::{Atomic, AtomicOp, Code, Op};
 use crate::decode::{Module, Parts};
+use crate::event::Order;
+use crate::types::{Class, Space};
+use uniform::Uniform;
+
+/// How a warp's operations at one place are folded into fewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Folding {
+    /// Each lane sends its own.
+    None,
+    /// The active lanes send one (vote and popc, or redux).
+    Warp,
+    /// A full warp sends one (by shuffles); when a lane is missing, each sends its own.
+    FullWarp,
+    /// One for each distinct address (`ATOMS.POPC.INC`).
+    Address,
+}
 
 /// The prediction for one atomic.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,9 +34,12 @@ pub struct SitePrediction {
     pub text: String,
     /// What it does.
     pub op: AtomicOp,
-    /// The warp's lanes are folded into one operation.
-    pub folds: bool,
-    /// A reply comes back: ATOM rather than RED.
+    /// How the warp's lanes are folded.
+    pub folding: Folding,
+    /// The machine instruction's name: `RED`, `ATOMG`, `ATOM` (generic address), `ATOMS`,
+    /// `ATOMS.POPC.INC`, `ATOMS.CAST.SPIN`. On sm_90 and up the disassembler spells RED as `REDG`.
+    pub machine: &'static str,
+    /// A reply comes back from memory.
     pub returns: bool,
 }
 
@@ -26,19 +49,82 @@ pub fn predict(module: &Module, kernel: &str, sm: u32) -> Option<Vec<SitePredict
 }
 
 pub(crate) fn predict_code(code: &Code, parts: &Parts, sm: u32) -> Vec<SitePrediction> {
-    let _ = sm;
-    let mut found = Vec::new();
-    for (index, instr) in code.instrs.iter().enumerate() {
-        if let Op::Atomic(atomic) = &instr.op {
-            found.push(SitePrediction {
-                instruction: index as u32,
+    let atomics: Vec<_> = code
+        .instrs
+        .iter()
+        .enumerate()
+        .filter_map(
+            |(at, instr)| if let Op::Atomic(atomic) = &instr.op { Some((at, instr, atomic)) } else { None },
+        )
+        .collect();
+    if atomics.is_empty() {
+        return Vec::new();
+    }
+    let uniform = Uniform::of(code, sm);
+    atomics
+        .into_iter()
+        .map(|(at, instr, atomic)| {
+            let used = uniform.is_read(atomic.ty.class(), &atomic.to);
+            let folding = folding(&uniform, atomic, used, uniform.single_lane(at), sm);
+            let machine = machine(atomic, used, folding);
+            SitePrediction {
+                instruction: at as u32,
                 line: instr.line,
                 text: parts.text(instr.ptx_line).to_owned(),
                 op: atomic.op,
-                folds: false,
-                returns: !atomic.to.is_empty(),
-            });
-        }
+                folding,
+                machine,
+                returns: machine != "RED",
+            }
+        })
+        .collect()
+}
+
+fn folding(uniform: &Uniform<'_>, atomic: &Atomic, used: bool, single: bool, sm: u32) -> Folding {
+    let [operand] = atomic.from[..] else { return Folding::None };
+    let (ty, space) = (atomic.ty, atomic.at.space);
+    let wide = ty.class() == Class::Wide;
+    if ty.float() {
+        return Folding::None;
     }
-    found
+    if space == Space::Shared
+        && sm >= 80
+        && !used
+        && !wide
+        && atomic.op == AtomicOp::Add
+        && uniform.constant(operand) == Some(1)
+    {
+        return Folding::Address;
+    }
+    if single || !uniform.uniform(atomic.at.class, atomic.at.base) {
+        return Folding::None;
+    }
+    let same = uniform.uniform(ty.class(), operand);
+    match atomic.op {
+        AtomicOp::Add if same => Folding::Warp,
+        AtomicOp::Add if wide => Folding::None,
+        AtomicOp::Add if used || sm < 80 => Folding::FullWarp,
+        AtomicOp::Add => Folding::Warp,
+        AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor if !wide && !used => {
+            if sm < 80 {
+                Folding::FullWarp
+            } else {
+                Folding::Warp
+            }
+        }
+        _ => Folding::None,
+    }
+}
+
+fn machine(atomic: &Atomic, used: bool, folding: Folding) -> &'static str {
+    let swaps = matches!(atomic.op, AtomicOp::Exchange | AtomicOp::CompareAndSwap);
+    match atomic.at.space {
+        Space::Shared if folding == Folding::Address => "ATOMS.POPC.INC",
+        Space::Shared if !swaps && (atomic.ty.float() || atomic.ty.bytes() == 8) => "ATOMS.CAST.SPIN",
+        Space::Shared => "ATOMS",
+        // Which memory a generic address leads to shows only when it runs: there is no RED for those.
+        Space::Generic => "ATOM",
+        _ if used || swaps || matches!(atomic.order, Order::Acquire | Order::AcqRel) => "ATOMG",
+        _ => "RED",
+    }
 }

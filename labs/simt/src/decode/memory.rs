@@ -144,7 +144,7 @@ impl Lowering<'_> {
         if !matches!(at.space, Space::Generic | Space::Global | Space::Shared) {
             return Err("an atomic in this state space does not exist".to_owned());
         }
-        Ok(Op::Atomic(Box::new(Atomic { at, op, ty, to, from: values, compare, order, scope, reduction })))
+        Ok(Op::Atomic(Box::new(Atomic { at, op, ty, to, from: values, compare, order, scope })))
     }
 
     fn address(&mut self, operand: Option<&Operand>, space: Option<Space>) -> Result<Address> {

@@ -5,10 +5,11 @@ use super::grid::Grid;
 use super::memory::{OFFSET_MASK, read, write};
 use super::step::After;
 use super::vector::set_class;
-use super::warp::Warp;
+use super::warp::{FULL, Warp};
 use crate::code::{Atomic, AtomicOp, NONE};
 use crate::count::{Queues, sectors_and_lines};
 use crate::event::Kind;
+use crate::predict::Folding;
 use crate::scalar::{Mode, Two, truncate, two};
 use crate::types::{RANK_SHIFT, Space, Ty};
 
@@ -109,18 +110,24 @@ impl Grid<'_> {
     }
 
     fn count_atomic(&mut self, slot: usize, pc: u32, request: &Request, addresses: &[u64; 32], total: u64) {
-        let folds = self.folds[pc as usize];
         let asked = request.mask.count_ones();
         let first = addresses[request.mask.trailing_zeros() as usize];
         let uniform = lanes(request.mask).all(|l| addresses[l] == first);
-        let sent = if folds && uniform { 1 } else { asked };
+        let folding = self.folds[pc as usize];
+        let sent = match folding {
+            Folding::Warp if uniform => 1,
+            Folding::FullWarp if uniform && request.mask == FULL => 1,
+            Folding::Address => distinct(addresses, request.mask),
+            _ => asked,
+        };
+        let by_address = folding == Folding::Address;
         let site = &mut self.sites[pc as usize];
         match request.space {
             Space::Shared => {
                 site.shared_requests += 1;
                 site.shared_lanes += u64::from(asked);
                 site.shared_sent += u64::from(sent);
-                self.queue_shared(slot, pc, request.mask, addresses, sent);
+                self.queue_shared((slot, pc), request.mask, addresses, by_address, sent);
             }
             _ => {
                 site.global_requests += 1;
@@ -129,13 +136,26 @@ impl Grid<'_> {
                 let (sectors, lines) = sectors_and_lines(addresses, request.mask, total);
                 site.sectors += sectors;
                 site.lines += lines;
-                queue(site.queues.get_or_insert_default(), request.mask, addresses, uniform, sent);
+                queue(
+                    site.queues.get_or_insert_default(),
+                    request.mask,
+                    addresses,
+                    (uniform, by_address),
+                    sent,
+                );
             }
         }
     }
 
     /// Queues at shared memory are kept by the block that owns it.
-    fn queue_shared(&mut self, slot: usize, pc: u32, mask: u32, addresses: &[u64; 32], sent: u32) {
+    fn queue_shared(
+        &mut self,
+        (slot, pc): (usize, u32),
+        mask: u32,
+        addresses: &[u64; 32],
+        by_address: bool,
+        sent: u32,
+    ) {
         let mut rest = mask;
         while rest != 0 {
             let first = addresses[rest.trailing_zeros() as usize];
@@ -151,7 +171,7 @@ impl Grid<'_> {
                     block.queues(pc),
                     same,
                     &own,
-                    uniform,
+                    (uniform, by_address),
                     if same == mask { sent } else { same.count_ones() },
                 );
             }
@@ -159,14 +179,32 @@ impl Grid<'_> {
     }
 }
 
-fn queue(queues: &mut Queues, mask: u32, addresses: &[u64; 32], uniform: bool, sent: u32) {
+fn queue(
+    queues: &mut Queues,
+    mask: u32,
+    addresses: &[u64; 32],
+    (uniform, by_address): (bool, bool),
+    sent: u32,
+) {
     if uniform {
         queues.add(addresses[mask.trailing_zeros() as usize], mask.count_ones(), sent);
         return;
     }
-    for lane in lanes(mask) {
-        queues.add(addresses[lane], 1, 1);
+    let mut rest = mask;
+    while rest != 0 {
+        let lane = rest.trailing_zeros() as usize;
+        let mut same = 1 << lane;
+        if by_address {
+            same = lanes(rest).filter(|&l| addresses[l] == addresses[lane]).fold(0, |m, l| m | 1 << l);
+        }
+        rest &= !same;
+        queues.add(addresses[lane], same.count_ones(), 1);
     }
+}
+
+/// Distinct addresses among the lanes.
+fn distinct(addresses: &[u64; 32], mask: u32) -> u32 {
+    lanes(mask).filter(|&l| lanes(mask & ((1 << l) - 1)).all(|e| addresses[e] != addresses[l])).count() as u32
 }
 
 /// The value that an atomic leaves.

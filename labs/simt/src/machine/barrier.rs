@@ -8,7 +8,7 @@ use super::step::After;
 use super::vector::set_words;
 use super::warp::{State, Warp};
 use crate::code::{Bar, BarKind, NONE, Op};
-use crate::event::{Scope, Thread};
+use crate::event::{Barrier, BarrierOf, Scope, Thread};
 
 impl Grid<'_> {
     #[allow(clippy::too_many_arguments)] // an instruction's whole context, as all of `step`
@@ -31,7 +31,6 @@ impl Grid<'_> {
         if need % 32 != 0 {
             return Err(sync(format!("a barrier for {need} threads: the number must be a multiple of 32")));
         }
-        let arrived = if self.observer.is_some() { self.threads_of(slot, warp, mask) } else { Vec::new() };
         let holds = bar.pred.map_or(0, |p| (warp.pred(p) & mask).count_ones());
         let Some(block) = self.block_mut(slot) else { return Ok(After::Next) };
         let barrier = &mut block.barriers[id as usize];
@@ -44,7 +43,9 @@ impl Grid<'_> {
         barrier.need = need;
         barrier.arrived += mask.count_ones();
         barrier.holds += holds;
-        barrier.threads.extend(arrived);
+        let of = BarrierOf::Block { block: block.index, number: id as u8 };
+        let event = Barrier { of, phase: block.barriers[id as usize].phase };
+        self.tell_arrival(event, slot, warp, mask, pc);
         let group = &mut warp.groups[at];
         // The group's lanes that the guard leaves out go on by themselves.
         let stays = group.mask & !mask;
@@ -69,7 +70,10 @@ impl Grid<'_> {
         if barrier.arrived < need || barrier.arrived == 0 {
             return;
         }
+        let phase = barrier.phase;
         let done = std::mem::take(barrier);
+        barrier.phase = phase + 1;
+        let event = Barrier { of: BarrierOf::Block { block: block.index, number: id }, phase };
         let mut warps = std::mem::take(&mut block.warps);
         let mut released = Vec::new();
         let result = Reduced { holds: done.holds, all: done.holds == done.arrived };
@@ -83,7 +87,7 @@ impl Grid<'_> {
         self.barriers += 1;
         let site = self.site(if pc == NONE { 0 } else { pc });
         if let Some(observer) = &mut self.observer {
-            observer.barrier(&done.threads, &released, site);
+            observer.leave(event, &released, site);
         }
     }
 
@@ -123,8 +127,6 @@ impl Grid<'_> {
     }
 
     pub(super) fn cluster_arrive(&mut self, slot: usize, warp: &mut Warp, pc: u32, mask: u32, release: bool) {
-        // All are released; only those that release are ordered before.
-        let threads = if self.observer.is_some() { self.threads_of(slot, warp, mask) } else { Vec::new() };
         let Some(index) = self.block_at(slot).map(|b| b.cluster) else { return };
         let cluster = &mut self.clusters[index];
         if warp.cluster_arrived.0 != cluster.phase {
@@ -132,11 +134,21 @@ impl Grid<'_> {
         }
         warp.cluster_arrived.1 |= mask;
         cluster.arrived += mask.count_ones();
+        let event = Barrier { of: BarrierOf::Cluster(cluster.index), phase: cluster.phase };
         if release {
-            cluster.releasing.extend(&threads);
+            self.tell_arrival(event, slot, warp, mask, pc);
         }
-        cluster.threads.extend(threads);
-        self.open_cluster_if_full(index, warp, pc);
+        self.open_cluster_if_full(slot, index, warp, pc);
+    }
+
+    fn tell_arrival(&mut self, barrier: Barrier, slot: usize, warp: &Warp, mask: u32, pc: u32) {
+        if self.observer.is_none() {
+            return;
+        }
+        let (threads, site) = (self.threads_of(slot, warp, mask), self.site(pc));
+        if let Some(observer) = &mut self.observer {
+            observer.arrive(barrier, &threads, site);
+        }
     }
 
     pub(super) fn cluster_wait(
@@ -147,11 +159,20 @@ impl Grid<'_> {
         pc: u32,
         mask: u32,
     ) -> After {
-        let Some(phase) = self.block_at(slot).and_then(|b| self.clusters.get(b.cluster)).map(|c| c.phase)
-        else {
+        let Some(cluster) = self.block_at(slot).and_then(|b| self.clusters.get(b.cluster)) else {
             return After::Next;
         };
-        if warp.cluster_arrived.0 != phase || warp.cluster_arrived.1 & mask == 0 {
+        let (of, now) = (BarrierOf::Cluster(cluster.index), cluster.phase);
+        let (phase, arrived) = warp.cluster_arrived;
+        if arrived & mask == 0 {
+            return After::Next;
+        }
+        if phase != now {
+            // It has opened since the warp arrived.
+            let (threads, site) = (self.threads_of(slot, warp, mask), self.site(pc));
+            if let Some(observer) = &mut self.observer {
+                observer.leave(Barrier { of, phase }, &threads, site);
+            }
             return After::Next;
         }
         let group = &mut warp.groups[at];
@@ -159,7 +180,7 @@ impl Grid<'_> {
         After::Waits
     }
 
-    fn open_cluster_if_full(&mut self, index: usize, current: &mut Warp, pc: u32) {
+    fn open_cluster_if_full(&mut self, slot: usize, index: usize, current: &mut Warp, pc: u32) {
         let cluster = &mut self.clusters[index];
         if cluster.arrived < cluster.live || cluster.arrived == 0 {
             return;
@@ -167,31 +188,42 @@ impl Grid<'_> {
         let phase = cluster.phase;
         cluster.phase += 1;
         cluster.arrived = 0;
-        let (threads, releasing) =
-            (std::mem::take(&mut cluster.threads), std::mem::take(&mut cluster.releasing));
+        let event = Barrier { of: BarrierOf::Cluster(cluster.index), phase };
         let slots: Vec<usize> = cluster.slots.iter().flatten().copied().collect();
-        let wake = |warp: &mut Warp| {
-            for group in warp.groups.iter_mut().filter(|g| g.state == State::Cluster(phase)) {
-                group.state = State::Ready;
-            }
-            warp.merge();
-        };
-        wake(current);
+        let mut released = Vec::new();
+        self.wake_from_cluster(slot, current, phase, &mut released);
         for other in slots {
+            let Some(block) = self.block_mut(other) else { continue };
+            let mut warps = std::mem::take(&mut block.warps);
+            for warp in &mut warps {
+                self.wake_from_cluster(other, warp, phase, &mut released);
+            }
             if let Some(block) = self.block_mut(other) {
-                block.warps.iter_mut().for_each(wake);
+                block.warps = warps;
             }
         }
         self.epoch += 1;
         self.barriers += 1;
         let site = self.site(if pc == NONE { 0 } else { pc });
         if let Some(observer) = &mut self.observer {
-            observer.barrier(&releasing, &threads, site);
+            observer.leave(event, &released, site);
         }
     }
 
+    fn wake_from_cluster(&self, slot: usize, warp: &mut Warp, phase: u64, released: &mut Vec<Thread>) {
+        for at in 0..warp.groups.len() {
+            if warp.groups[at].state == State::Cluster(phase) {
+                warp.groups[at].state = State::Ready;
+                if self.observer.is_some() {
+                    released.extend(self.threads_of(slot, warp, warp.groups[at].mask));
+                }
+            }
+        }
+        warp.merge();
+    }
+
     /// Lanes have ended: a cluster's barrier no longer waits for them.
-    pub(super) fn exit_cluster(&mut self, index: usize, warp: &mut Warp, mask: u32) {
+    pub(super) fn exit_cluster(&mut self, slot: usize, index: usize, warp: &mut Warp, mask: u32) {
         let Some(cluster) = self.clusters.get_mut(index) else { return };
         cluster.live -= mask.count_ones();
         if warp.cluster_arrived.0 == cluster.phase {
@@ -199,7 +231,7 @@ impl Grid<'_> {
             cluster.arrived -= gone.count_ones();
             warp.cluster_arrived.1 &= !mask;
         }
-        self.open_cluster_if_full(index, warp, NONE);
+        self.open_cluster_if_full(slot, index, warp, NONE);
     }
 
     pub(super) fn fence(

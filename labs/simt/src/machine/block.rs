@@ -3,7 +3,6 @@
 use super::warp::Warp;
 use crate::code::Code;
 use crate::count::Queues;
-use crate::event::Thread;
 
 /// Barriers a block has (PTX ISA, `barrier`).
 pub(super) const BARRIERS: usize = 16;
@@ -17,8 +16,8 @@ pub(super) struct Barrier {
     pub(super) need: u32,
     /// For `bar.red`: lanes whose predicate held, and lanes in all.
     pub(super) holds: u32,
-    /// Who arrived, when somebody observes.
-    pub(super) threads: Vec<Thread>,
+    /// How often it has opened.
+    pub(super) phase: u64,
 }
 
 #[derive(Debug)]
@@ -65,8 +64,5 @@ pub(super) struct Cluster {
     pub(super) live: u32,
     pub(super) phase: u64,
     pub(super) arrived: u32,
-    pub(super) threads: Vec<Thread>,
-    /// Those of them whose arrival orders what they did before.
-    pub(super) releasing: Vec<Thread>,
     pub(super) used: bool,
 }

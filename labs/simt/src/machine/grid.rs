@@ -9,7 +9,7 @@ use crate::count::{Queues, Report, Site, SiteCounts, SiteKind};
 use crate::decode::Parts;
 use crate::error::Error;
 use crate::event::{Observer, Thread};
-use crate::predict::{SitePrediction, predict_code};
+use crate::predict::{Folding, SitePrediction, predict_code};
 use crate::types::Space;
 
 /// Most threads of a block, and blocks of a cluster (CUDA C++ Programming Guide; 16 needs an attribute there).
@@ -37,8 +37,8 @@ pub(super) struct Grid<'a> {
     pub(super) blocks: Vec<Option<Box<Block>>>,
     pub(super) clusters: Vec<Cluster>,
     pub(super) sites: Vec<Site>,
-    /// By instruction: whether ptxas is predicted to fold a warp's operations into one.
-    pub(super) folds: Vec<bool>,
+    /// By instruction: how ptxas is predicted to fold a warp's operations.
+    pub(super) folds: Vec<Folding>,
     predictions: Vec<SitePrediction>,
     /// Cycles of each SM, and of the one whose turn it is.
     pub(super) clocks: Vec<u64>,
@@ -86,9 +86,9 @@ impl<'a> Grid<'a> {
             }
         }
         let predictions = predict_code(code, parts, gpu.sm);
-        let mut folds = vec![false; code.instrs.len()];
+        let mut folds = vec![Folding::None; code.instrs.len()];
         for site in &predictions {
-            folds[site.instruction as usize] = site.folds;
+            folds[site.instruction as usize] = site.folding;
         }
         Ok(Grid {
             gpu,

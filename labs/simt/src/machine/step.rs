@@ -151,7 +151,7 @@ impl Grid<'_> {
         for id in waiting {
             self.open_barrier_if_full(slot, warp, id, NONE);
         }
-        self.exit_cluster(cluster, warp, mask);
+        self.exit_cluster(slot, cluster, warp, mask);
     }
 
     fn copy_local(&self, warp: &mut Warp, mask: u32, to: u32, from: u32, bytes: u32) {

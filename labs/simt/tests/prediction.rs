@@ -1,0 +1,161 @@
+//! The prediction of what ptxas makes of each atomic, against what it made.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::fixture;
+use labs_simt::{Folding, Module, SitePrediction, predict};
+
+/// Cases where the rules are known not to say what ptxas does, with the reason.
+const KNOWN: [(&str, &str); 2] = [
+    (
+        "t_local",
+        "ptxas knows what was stored in the thread's own array; the prediction takes it for different",
+    ),
+    ("t_loopdiv_addr", "on sm_75 the kernel's own FLO looks like the election of a sender"),
+];
+
+/// What a kernel's machine code shows: its atomics by name, and how they are folded.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    machines: BTreeSet<String>,
+    folding: Folding,
+}
+
+/// Reads a list of opcodes as `fold.sass` has them.
+fn seen(opcodes: &[&str]) -> Seen {
+    let atomic = |o: &&&str| o.starts_with("RED.") || o.starts_with("REDG.") || o.starts_with("ATOM");
+    let machines: BTreeSet<String> = opcodes.iter().filter(atomic).map(|o| name(o)).collect();
+    let has = |prefix: &str| opcodes.iter().any(|o| o.starts_with(prefix));
+    // A folded operation elects its sender among the voters; a full warp is tested by a vote, and both ways follow.
+    let elects = (has("VOTEU.ANY") || has("VOTE.ANY")) && (has("UFLO") || has("FLO"));
+    let twice = opcodes.windows(3).any(|w| {
+        w[0].starts_with("VOTE.ANY") && w[1] == w[2] && (w[1].starts_with("RED") || w[1].starts_with("ATOM"))
+    });
+    let folding = match () {
+        () if has("ATOMS.POPC") => Folding::Address,
+        () if twice => Folding::FullWarp,
+        () if elects => Folding::Warp,
+        () => Folding::None,
+    };
+    Seen { machines, folding }
+}
+
+/// The machine instruction as predictions spell it.
+fn name(opcode: &str) -> String {
+    let known = ["ATOMS.POPC.INC", "ATOMS.CAST.SPIN", "ATOMS", "ATOMG", "ATOM"];
+    known.iter().find(|k| opcode.starts_with(**k)).map_or("RED".to_owned(), |k| (*k).to_owned())
+}
+
+fn disagreement(sites: &[SitePrediction], opcodes: &[&str]) -> Option<String> {
+    let seen = seen(opcodes);
+    let machines: BTreeSet<String> = sites.iter().map(|s| s.machine.to_owned()).collect();
+    // Several atomics in a kernel: which one is folded, the opcodes alone do not say.
+    let foldings: BTreeSet<String> = sites.iter().map(|s| format!("{:?}", s.folding)).collect();
+    let folding_fits = foldings.len() != 1 || foldings.contains(&format!("{:?}", seen.folding));
+    (machines != seen.machines || !folding_fits)
+        .then(|| format!("predicted {machines:?} {foldings:?}, ptxas made {seen:?}"))
+}
+
+#[test]
+fn predictions_hold_for_every_case_on_three_architectures() {
+    let module = fixture("fold.sm75.ptx");
+    let evidence = include_str!("ptx/fold.sass");
+    let (mut checked, mut wrong) = (0, Vec::new());
+    for line in evidence.lines().filter(|l| !l.starts_with('#')) {
+        let (head, opcodes) = line.split_once(':').unwrap();
+        let (sm, kernel) = head.split_once(' ').unwrap();
+        let opcodes: Vec<&str> = opcodes.split_whitespace().collect();
+        let sites = predict(&module, kernel, sm.parse().unwrap()).unwrap();
+        checked += 1;
+        if let Some(why) = disagreement(&sites, &opcodes) {
+            wrong.push(format!("sm_{sm} {kernel}: {why}\n    {}", opcodes.join(" ")));
+        }
+    }
+    wrong.retain(|w| !KNOWN.iter().any(|(kernel, _)| w.contains(&format!(" {kernel}:"))));
+    assert!(checked > 300, "{checked}");
+    assert!(wrong.is_empty(), "{} of {checked}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_wrong_prediction_is_noticed() {
+    let module = fixture("fold.sm75.ptx");
+    let sites = predict(&module, "p_add_const", 75).unwrap();
+    assert!(disagreement(&sites, &["VOTEU.ANY", "UFLO.U32", "POPC", "RED.E.ADD.STRONG.GPU"]).is_none());
+    assert!(disagreement(&sites, &["RED.E.ADD.STRONG.GPU"]).is_some());
+    assert!(disagreement(&sites, &["VOTEU.ANY", "UFLO.U32", "POPC", "ATOMG.E.ADD.STRONG.GPU"]).is_some());
+}
+
+/// The shipped kernels' cubins, where this checkout has made them, against the prediction for their PTX.
+#[test]
+fn predictions_hold_for_the_shipped_kernels() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let Some(disassembler) = disassembler(&root) else {
+        println!("skipped: no nvdisasm in .toolchain (scripts/kernels fetches it)");
+        return;
+    };
+    let mut wrong = Vec::new();
+    for (ptx, sm, cubin) in shipped(&root) {
+        let text = std::fs::read_to_string(&ptx).unwrap();
+        let module = Module::parse(&text).unwrap_or_else(|e| panic!("{}: {e}", ptx.display()));
+        let opcodes = disassemble(&disassembler, &cubin);
+        for kernel in module.kernels() {
+            let sites = predict(&module, kernel, sm).unwrap();
+            let found: Vec<&str> = opcodes.get(kernel).into_iter().flatten().map(String::as_str).collect();
+            if let Some(why) = disagreement(&sites, &found) {
+                wrong.push(format!("{} sm_{sm} {kernel}: {why}", ptx.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn disassembler(root: &Path) -> Option<PathBuf> {
+    let nvidia = root.join(".toolchain/nvidia");
+    let folders = std::fs::read_dir(nvidia).ok()?.flatten();
+    folders.map(|f| f.path().join("bin/nvdisasm")).find(|p| p.is_file())
+}
+
+/// PTX, architecture and cubin of each kernel file that has both.
+fn shipped(root: &Path) -> Vec<(PathBuf, u32, PathBuf)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root.join("kernels/ptx")).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let Some(stem) = path.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_suffix(".sm75.ptx"))
+        else {
+            continue;
+        };
+        for sm in [75, 90] {
+            let cubin = root.join(format!("kernels/cubin/{stem}.sm{sm}.cubin"));
+            if cubin.is_file() {
+                found.push((path.clone(), sm, cubin));
+            }
+        }
+    }
+    found
+}
+
+/// Atomics and folding instructions of each kernel.
+fn disassemble(nvdisasm: &Path, cubin: &Path) -> BTreeMap<String, Vec<String>> {
+    let output = Command::new(nvdisasm).arg("-c").arg(cubin).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut kernel = String::new();
+    for line in text.lines() {
+        if let Some((_, name)) = line.split_once(".section\t.text.") {
+            kernel = name.split(',').next().unwrap_or_default().to_owned();
+        }
+        let Some((_, code)) = line.split_once("*/") else { continue };
+        let mut words = code.split_whitespace();
+        let opcode =
+            words.next().map(|w| if w.starts_with('@') { words.next().unwrap_or_default() } else { w });
+        let kept = ["ATOM", "RED.", "REDG.", "VOTE.", "VOTEU.", "POPC", "UPOPC", "FLO", "UFLO"];
+        if let Some(opcode) = opcode.filter(|o| kept.iter().any(|k| o.starts_with(k))) {
+            found.entry(kernel.clone()).or_default().push(opcode.to_owned());
+        }
+    }
+    found
+}
