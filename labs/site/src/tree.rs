@@ -98,7 +98,7 @@ impl Tree {
                 records.push(read_record(root, &path, &manifest)?);
             }
         }
-        let claims = read_claims(&verification)?;
+        let claims = read_claims(&verification, &manifest)?;
         let published = read_published(&verification)?;
         Ok(Tree { root: root.to_owned(), manifest, records, claims, published })
     }
@@ -188,11 +188,16 @@ fn read_record(root: &Path, path: &Path, manifest: &Manifest) -> Result<FiledRec
     Ok(FiledRecord { path: shown, slug: record.gpu.slug(), figures, status, record })
 }
 
-fn read_claims(verification: &Path) -> Result<BTreeMap<String, Claims>> {
+fn read_claims(verification: &Path, manifest: &Manifest) -> Result<BTreeMap<String, Claims>> {
     let mut all = BTreeMap::new();
     for path in store::yaml_files(&verification.join("claims"))? {
         let claims: Claims = store::read(&path, "claims file")?;
         same_stem(&path, &claims.lab)?;
+        let lab = manifest.labs.get(&claims.lab);
+        let faults = lab.map_or_else(Vec::new, |lab| claim_check::faults(&claims, lab));
+        if !faults.is_empty() {
+            bail!("`{}` can't be used: {}", path.display(), faults.join("; "));
+        }
         all.insert(claims.lab.clone(), claims);
     }
     Ok(all)

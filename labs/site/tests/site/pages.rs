@@ -136,6 +136,20 @@ fn a_law_that_fails_stops_the_build() {
 }
 
 #[test]
+fn claims_about_nothing_are_refused() {
+    let course = Course::new();
+    let path = course.path("verification/claims/day99_pair.yaml");
+    let claims = fs::read_to_string(&path).unwrap();
+    fs::write(&path, claims.replacen("figure: time, variant: fast", "figure: tiem, variant: fast", 1))
+        .unwrap();
+    let said = course.refusal();
+    assert!(
+        said.contains("claims/day99_pair.yaml` can't be used") && said.contains("no figure `tiem`"),
+        "{said}"
+    );
+}
+
+#[test]
 fn broken_records_are_refused_even_as_drafts() {
     let spoil = |edit: &dyn Fn(String) -> String| {
         let course = Course::new();
