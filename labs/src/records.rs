@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use labs_record::claim::{Claims, Verdict};
+use labs_record::claim::Claims;
 use labs_record::figure::Figure;
 use labs_record::manifest::Manifest;
 use labs_record::record::Record;
 use labs_record::rules::{self, Status};
-use labs_record::{Evidence, store, units};
+use labs_record::{Evidence, claim_check, store, units};
 
 use crate::cli::RecordsCommand;
 use crate::failure::{failed, usage};
@@ -98,7 +98,7 @@ fn check(files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with a record: faults, what makes it stale, laws that fail on it.
+/// What is wrong with a record: faults, what makes it stale, its lab's claims, laws that fail on it.
 fn problems(root: &Path, record: &Record, manifest: &Manifest) -> Result<Vec<String>> {
     let mut problems = rules::faults(record, manifest);
     if let Status::Stale(why) = rules::status(record, manifest) {
@@ -109,11 +109,8 @@ fn problems(root: &Path, record: &Record, manifest: &Manifest) -> Result<Vec<Str
         let claims: Claims = store::read(&path, "claims file")?;
         let figures = entry.with_derived(&record.figures);
         let evidence = Evidence { gpu: &record.gpu, figures: &figures, absent: &record.absent };
-        for claim in claims.claims.iter().filter(|claim| claim.law) {
-            if evidence.judge(claim).verdict == Verdict::Fails {
-                problems.push(format!("the law `{}` fails: {}", claim.id, claim.statement));
-            }
-        }
+        problems.extend(claim_check::faults(&claims, entry));
+        problems.extend(claim_check::broken_laws(&claims, &evidence));
     }
     Ok(problems)
 }

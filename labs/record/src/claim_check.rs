@@ -45,7 +45,7 @@ pub fn broken_laws(claims: &Claims, evidence: &Evidence) -> Vec<String> {
             |n: Option<f64>| n.map_or("no number".to_owned(), |n: f64| crate::units::three_digits(n));
         let place = finding.place.map_or(String::new(), |place| format!(" at {place}"));
         Some(format!(
-            "law `{}` is broken on {}{place}: {} against {}; the law reads: {}",
+            "the law `{}` is broken on {}{place}, {} against {}: {} Find the error in the record or in the law",
             claim.id,
             evidence.gpu.name,
             number(finding.value),

@@ -137,8 +137,8 @@ fn figures(lab: &LabEntry) -> Vec<Figure> {
                 let at = [at.clone(), ("cache", cache.into()), ("launches", launches.into())];
                 push("time", Some(variant), &at, ns, duration, time);
             }
-            push("global_atomics", Some(variant), &[at.clone()], Unit::Count, Kind::Exact, adds);
-            push("error_uniform", Some(variant), &[at.clone()], Unit::One, Kind::Spread, error);
+            push("global_atomics", Some(variant), std::slice::from_ref(&at), Unit::Count, Kind::Exact, adds);
+            push("error_uniform", Some(variant), std::slice::from_ref(&at), Unit::One, Kind::Spread, error);
         }
         for cache in ["cold", "hot"] {
             let at = [at.clone(), ("cache", cache.into())];
@@ -303,7 +303,7 @@ fn a_false_law_is_refused() {
         claim.law = claim.id == "time_follows_n";
     }
     let faults = broken(&claims, &refuted(&figures, &REFUTATIONS[5], 0));
-    assert!(faults[0].starts_with("law `time_follows_n` is broken on Made-up: 1."), "{faults:?}");
+    assert!(faults[0].starts_with("the law `time_follows_n` is broken on Made-up, 1."), "{faults:?}");
 }
 
 #[test]
