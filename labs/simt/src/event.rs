@@ -105,16 +105,41 @@ pub struct Access {
     pub site: Site,
 }
 
+/// A barrier, once around.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Barrier {
+    /// Which one.
+    pub of: BarrierOf,
+    /// How often it has opened before.
+    pub phase: u64,
+}
+
+/// The owner of a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BarrierOf {
+    /// One of a block's numbered barriers.
+    Block {
+        /// Linear block index.
+        block: u32,
+        /// 0 to 15.
+        number: u8,
+    },
+    /// The barrier of the cluster with this linear index.
+    Cluster(u32),
+}
+
 /// A receiver of what the machine does. All methods do nothing unless overridden.
 pub trait Observer {
     /// A thread touched memory.
     fn access(&mut self, _access: &Access) {}
     /// A thread executed a fence: `fence.acq_rel` or `fence.sc` (`membar` is `sc`).
     fn fence(&mut self, _by: Thread, _scope: Scope, _sequentially_consistent: bool, _site: Site) {}
-    /// A barrier opened: everything before it in `arrived` is ordered before
-    /// everything after it in `released`. The two differ where some threads
-    /// only arrive (`bar.arrive`). Cluster barriers come this way too.
-    fn barrier(&mut self, _arrived: &[Thread], _released: &[Thread], _site: Site) {}
+    /// Threads arrived at a barrier: what they did until now is ordered before what
+    /// any thread does after it left the same phase of it. Arrivals that order
+    /// nothing (`barrier.cluster.arrive.relaxed`) are not reported.
+    fn arrive(&mut self, _barrier: Barrier, _by: &[Thread], _site: Site) {}
+    /// Threads that waited at a barrier go on. Who only arrives (`bar.arrive`) never does.
+    fn leave(&mut self, _barrier: Barrier, _by: &[Thread], _site: Site) {}
     /// The lanes of a warp met at a `.sync` instruction that orders memory among
     /// them (`bar.warp.sync`; shuffles, votes and matches do not).
     fn warp_barrier(&mut self, _lanes: &[Thread], _site: Site) {}

@@ -1,6 +1,6 @@
 //! The race detector on event streams written by hand.
 
-use labs_simt::event::{Access, Kind, Observer, Order, Scope, Site, Space, Thread};
+use labs_simt::event::{Access, Barrier, BarrierOf, Kind, Observer, Order, Scope, Site, Space, Thread};
 use labs_simt::race::{Distance, RaceDetector, Reason, Report};
 
 use Kind::{Read, ReadModifyWrite as Rmw, Write};
@@ -22,6 +22,7 @@ fn site(line: u32) -> Site {
 #[derive(Default)]
 struct Stream {
     detector: RaceDetector,
+    phase: u64,
 }
 
 /// Order and scope of a strong access.
@@ -57,8 +58,24 @@ impl Stream {
     }
 
     fn barrier(&mut self, threads: &[Thread]) -> &mut Self {
-        self.detector.barrier(threads, threads, site(0));
+        self.arrive(0, threads);
+        self.leave(0, threads);
+        self.phase += 1;
         self
+    }
+
+    fn arrive(&mut self, number: u8, threads: &[Thread]) -> &mut Self {
+        self.detector.arrive(self.event(number), threads, site(0));
+        self
+    }
+
+    fn leave(&mut self, number: u8, threads: &[Thread]) -> &mut Self {
+        self.detector.leave(self.event(number), threads, site(0));
+        self
+    }
+
+    fn event(&self, number: u8) -> Barrier {
+        Barrier { of: BarrierOf::Block { block: 0, number }, phase: self.phase }
     }
 
     fn report(&mut self) -> Report {
@@ -209,12 +226,52 @@ fn arriving_gives_and_does_not_take() {
     let mut s = stream();
     s.weak(producer, 1, Write, DATA);
     s.weak(consumer, 2, Write, DATA + 4);
-    s.detector.barrier(&[producer, consumer], &[consumer], site(0));
+    s.arrive(1, &[producer]).arrive(1, &[consumer]).leave(1, &[consumer]);
+    s.phase += 1;
     s.weak(consumer, 3, Read, DATA);
     assert_eq!(s.lines(), NONE);
     s.weak(consumer, 2, Write, DATA + 4);
-    s.detector.barrier(&[producer, consumer], &[consumer], site(0));
+    s.arrive(1, &[producer]).arrive(1, &[consumer]).leave(1, &[consumer]);
+    s.phase += 1;
     s.weak(producer, 4, Read, DATA + 4);
+    assert_eq!(s.lines(), [(2, 4)]);
+}
+
+#[test]
+fn what_follows_an_arrival_is_not_ordered_by_it() {
+    let (producer, consumer) = (t(0, 0), t(0, 32));
+    let mut s = stream();
+    s.weak(producer, 1, Write, DATA).arrive(1, &[producer]);
+    s.weak(producer, 2, Write, DATA + 4);
+    s.arrive(1, &[consumer]).leave(1, &[consumer]);
+    s.weak(consumer, 3, Read, DATA).weak(consumer, 4, Read, DATA + 4);
+    assert_eq!(s.lines(), [(2, 4)]);
+}
+
+#[test]
+fn what_precedes_the_wait_is_not_ordered_by_it() {
+    let (a, b) = (t(0, 0), t(0, 32));
+    let mut s = stream();
+    s.weak(a, 1, Write, DATA).weak(a, 2, Write, DATA + 4);
+    s.arrive(1, &[a]).arrive(1, &[b]);
+    // The barrier is open, but b has not yet waited.
+    s.weak(b, 3, Read, DATA).leave(1, &[b]).weak(b, 4, Read, DATA + 4);
+    assert_eq!(s.lines(), [(1, 3)]);
+}
+
+#[test]
+fn two_barriers_and_two_phases_are_kept_apart() {
+    let (a, b) = (t(0, 0), t(0, 32));
+    let mut s = stream();
+    s.weak(a, 1, Write, DATA).arrive(1, &[a]);
+    s.weak(a, 2, Write, DATA + 4).arrive(2, &[a]);
+    s.leave(1, &[b]).weak(b, 3, Read, DATA).weak(b, 4, Read, DATA + 4);
+    assert_eq!(s.lines(), [(2, 4)]);
+    s.weak(a, 1, Write, DATA).arrive(1, &[a]);
+    s.phase += 1;
+    s.weak(a, 2, Write, DATA + 4).arrive(1, &[a]);
+    s.phase -= 1;
+    s.leave(1, &[b]).weak(b, 3, Read, DATA).weak(b, 4, Read, DATA + 4);
     assert_eq!(s.lines(), [(2, 4)]);
 }
 

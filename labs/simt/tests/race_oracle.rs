@@ -1,7 +1,7 @@
 //! The race detector against the memory model's definitions, applied to short
 //! random event streams by closing relations, with neither clocks nor shadow memory.
 
-use labs_simt::event::{Access, Kind, Observer, Order, Scope, Site, Space, Thread};
+use labs_simt::event::{Access, Barrier, BarrierOf, Kind, Observer, Order, Scope, Site, Space, Thread};
 use labs_simt::race::RaceDetector;
 
 const STREAMS: u64 = 10_000;
@@ -296,12 +296,18 @@ fn listing(events: &[Event]) -> String {
 
 fn detected(events: &[Event]) -> Vec<(u32, u32)> {
     let mut detector = RaceDetector::new();
+    let mut phase = 0;
     let nowhere = Site { instruction: 0, line: 0 };
     for event in events {
         match event {
             Event::Access(access) => detector.access(access),
             Event::Fence(by, scope) => detector.fence(*by, *scope, false, nowhere),
-            Event::Barrier(arrived, released) => detector.barrier(arrived, released, nowhere),
+            Event::Barrier(arrived, released) => {
+                let barrier = Barrier { of: BarrierOf::Cluster(0), phase };
+                detector.arrive(barrier, arrived, nowhere);
+                detector.leave(barrier, released, nowhere);
+                phase += 1;
+            }
         }
     }
     let races = detector.into_report().races;

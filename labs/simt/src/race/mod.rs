@@ -74,11 +74,11 @@ use clock::ThreadId;
 use history::{Bench, Now};
 use report::{Conflict, Key, Note, Notes, key};
 use shadow::Shadow;
-use threads::Threads;
+use threads::{Meeting, Threads};
 
 pub use report::{Distance, Race, Reason, Report, Side};
 
-use crate::event::{Access, Observer, Scope, Site, Thread};
+use crate::event::{Access, Barrier, BarrierOf, Observer, Scope, Site, Thread};
 
 /// Watches a run and collects its races.
 #[derive(Debug, Default)]
@@ -87,6 +87,8 @@ pub struct RaceDetector {
     classes: Classes,
     shadow: Shadow,
     notes: Notes,
+    /// Of each barrier the last two phases: some may leave one while others arrive at the next.
+    barriers: HashMap<BarrierOf, [(u64, Meeting); 2]>,
     races: Vec<Race>,
     /// Where in `races` a pair of lines is.
     by_key: HashMap<Key, usize>,
@@ -105,10 +107,6 @@ impl RaceDetector {
         let mut report = Report { races: self.races, runs: 1 };
         report.sort();
         report
-    }
-
-    fn ids(&mut self, threads: &[Thread]) -> Vec<ThreadId> {
-        threads.iter().map(|&t| self.threads.see(t)).collect()
     }
 
     /// Adds the conflicts of one access at `address` to the races.
@@ -174,24 +172,41 @@ impl Observer for RaceDetector {
         self.notes.fenced(by, scope);
     }
 
-    fn barrier(&mut self, arrived: &[Thread], released: &[Thread], _site: Site) {
-        let arrived = self.ids(arrived);
-        let released = self.ids(released);
-        self.threads.barrier(&arrived, &released);
+    fn arrive(&mut self, barrier: Barrier, by: &[Thread], _site: Site) {
+        let slot = self.barriers.entry(barrier.of).or_default();
+        let (phase, met) = &mut slot[(barrier.phase % 2) as usize];
+        if *phase != barrier.phase {
+            (*phase, *met) = (barrier.phase, Meeting::default());
+        }
+        let ids = by.iter().map(|&thread| self.threads.see(thread)).collect::<Vec<_>>();
+        self.threads.arrive(met, ids.into_iter());
+    }
+
+    fn leave(&mut self, barrier: Barrier, by: &[Thread], _site: Site) {
+        let Some(slot) = self.barriers.get(&barrier.of) else { return };
+        let (phase, met) = &slot[(barrier.phase % 2) as usize];
+        if *phase == barrier.phase {
+            let ids = by.iter().map(|&thread| self.threads.see(thread)).collect::<Vec<_>>();
+            self.threads.leave(met, ids.into_iter());
+        }
     }
 
     fn warp_barrier(&mut self, lanes: &[Thread], _site: Site) {
-        let lanes = self.ids(lanes);
-        self.threads.barrier(&lanes, &lanes);
+        let ids: Vec<ThreadId> = lanes.iter().map(|&thread| self.threads.see(thread)).collect();
+        let mut met = Meeting::default();
+        self.threads.arrive(&mut met, ids.iter().copied());
+        self.threads.leave(&met, ids.into_iter());
     }
 
     fn block_end(&mut self, block: u32) {
         self.shadow.forget_block(block);
+        self.barriers.retain(|of, _| !matches!(of, BarrierOf::Block { block: ended, .. } if *ended == block));
     }
 
     fn launch_end(&mut self) {
         self.threads.clear();
         self.shadow.clear();
         self.notes.clear();
+        self.barriers.clear();
     }
 }

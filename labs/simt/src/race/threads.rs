@@ -35,6 +35,19 @@ impl State {
     fn new() -> Self {
         Self { epoch: 1, base: Clock::default(), fences: None }
     }
+
+    /// Ends the epoch.
+    fn advance(&mut self) {
+        self.epoch = self.epoch.saturating_add(1);
+    }
+}
+
+/// What has come together at a barrier.
+#[derive(Debug, Default)]
+pub(super) struct Meeting {
+    clock: Clock,
+    /// The last base that was joined.
+    joined: Clock,
 }
 
 /// All threads seen in this launch.
@@ -109,7 +122,7 @@ impl Threads {
     /// Ends the thread's epoch: what it does from here on was not released.
     pub(super) fn advance(&mut self, id: ThreadId) {
         if let Some(state) = self.get_mut(id) {
-            state.epoch = state.epoch.saturating_add(1);
+            state.advance();
         }
     }
 
@@ -141,26 +154,31 @@ impl Threads {
         self.advance(id);
     }
 
-    /// Orders what `arrived` did before what `released` will do.
-    pub(super) fn barrier(&mut self, arrived: &[ThreadId], released: &[ThreadId]) {
-        let mut met = Clock::default();
-        for &id in arrived {
-            if let Some(base) = self.base(id) {
-                met.join(base);
+    /// Adds what the threads know and did to what has met at a barrier.
+    pub(super) fn arrive(&mut self, met: &mut Meeting, by: impl Iterator<Item = ThreadId>) {
+        for id in by {
+            let Some(state) = self.get_mut(id) else { continue };
+            // Threads that have met before share their base: once is enough.
+            if !state.base.is_same(&met.joined) {
+                met.clock.join(&state.base);
+                met.joined = state.base.clone();
             }
+            met.clock.learn(id, state.epoch);
+            state.advance();
         }
-        for &id in arrived {
-            met.learn(id, self.epoch(id));
-            self.advance(id);
-        }
-        // Who arrived knows no more than `met`: a copy is a join, and cheaper.
-        let all_arrived = arrived == released;
-        for &id in released {
-            if let Some(state) = self.get_mut(id) {
-                if all_arrived {
-                    state.base = met.clone();
-                } else {
-                    state.base.join(&met);
+    }
+
+    /// Tells the threads what has met at a barrier.
+    pub(super) fn leave(&mut self, met: &Meeting, by: impl Iterator<Item = ThreadId>) {
+        let mut last: Option<(Clock, Clock)> = None;
+        for id in by {
+            let Some(state) = self.get_mut(id) else { continue };
+            match &last {
+                Some((before, after)) if state.base.is_same(before) => state.base = after.clone(),
+                _ => {
+                    let before = state.base.clone();
+                    state.base.join(&met.clock);
+                    last = Some((before, state.base.clone()));
                 }
             }
         }
