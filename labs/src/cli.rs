@@ -29,6 +29,8 @@ pub enum Command {
     List,
     /// Show a lab's kernels, their atomics in PTX and, where a disassembler is found, in SASS
     Explain(ExplainArgs),
+    /// Check your own kernel in kernels/exercises/: results, then counts against the goal
+    Exercise(ExerciseArgs),
     /// Measure on this GPU by the rules and write verification/<gpu>/
     Verify(VerifyArgs),
     /// Look after the records; needs no GPU
@@ -49,6 +51,22 @@ pub struct ExplainArgs {
     /// Only this variant
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
+}
+
+/// Options of `labs exercise`.
+#[derive(Debug, Args)]
+pub struct ExerciseArgs {
+    /// The lab: `day26`, or `sum`
+    pub lab: String,
+    /// Check again whenever the file is saved
+    #[arg(long)]
+    pub watch: bool,
+    /// Print the hints
+    #[arg(long, conflicts_with = "watch")]
+    pub hint: bool,
+    /// Print the solution
+    #[arg(long, conflicts_with_all = ["watch", "hint"])]
+    pub solution: bool,
 }
 
 /// Options of `labs verify`.

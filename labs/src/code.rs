@@ -81,6 +81,15 @@ pub fn for_simulator(lab: &dyn Lab, kernel: Option<&Path>, architecture: u32) ->
     choose(lab, kernel, root.as_deref(), nvrtc, target, architecture)
 }
 
+/// PTX of a file that is not a lab's own, for the simulator.
+///
+/// # Errors
+/// As for `--kernel`.
+pub fn edited_ptx(file: &Path) -> Result<Code> {
+    let nvrtc = Nvrtc::find(root().as_deref());
+    edited(file, nvrtc, Target::Ptx(Architecture(75)))
+}
+
 /// The text of a lab's kernel file: the checkout's, else what ships.
 ///
 /// # Errors
@@ -159,7 +168,8 @@ fn edited(path: &Path, nvrtc: Result<Nvrtc, Missing>, target: Target) -> Result<
                 nvrtc.map_err(|missing| lacks(format!("cannot compile `{}`: {missing}", path.display())))?;
             let beside = path.parent().unwrap_or(Path::new("."));
             let common = fs::read_to_string(beside.join("common.cuh")).unwrap_or_else(|_| COMMON.to_owned());
-            compile(&nvrtc, &Source { name: path.display().to_string(), text, common, edited: true }, target)
+            let name = path.display().to_string();
+            compile(&nvrtc, &Source { name, text, common, edited: true }, target)
         }
         _ => Err(usage(format!("`--kernel {}` is neither a .cu nor a .ptx file", path.display()))),
     }

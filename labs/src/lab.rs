@@ -9,6 +9,7 @@ use labs_record::manifest::{FigureEntry, LabEntry, VariantEntry};
 use labs_record::record::{Outcome, sha256};
 
 use crate::days;
+use crate::exercise::Exercise;
 use crate::measure::{Bench, MEASURING_RULES};
 
 /// All labs, in reading order. A new lab is one line here.
@@ -200,6 +201,11 @@ pub trait Lab: Sync {
             variant: None,
             at: at.map(|(axis, place)| (axis.to_owned(), place.into())).into(),
         }
+    }
+
+    /// Its exercise, if it has one.
+    fn exercise(&self) -> Option<Exercise> {
+        None
     }
 
     /// What to measure.

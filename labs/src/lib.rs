@@ -10,6 +10,7 @@ pub mod code;
 pub mod days;
 pub mod doctor;
 pub mod draft;
+pub mod exercise;
 pub mod explain;
 pub mod failure;
 pub mod lab;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use labs::cli::{self, Command, Request};
-use labs::{doctor, explain, failure, lab, records, run, session, verify};
+use labs::{doctor, exercise, explain, failure, lab, records, run, session, verify};
 
 fn main() -> ExitCode {
     let request = match cli::parse(std::env::args_os()) {
@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         Request::Other(command) => match command {
             Command::List => records::labs(),
             Command::Explain(args) => explain::run(&args),
+            Command::Exercise(args) => exercise::run(&args),
             Command::Verify(args) => verify::verify(&args),
             Command::Records(command) => records::run(&command),
             Command::Doctor => doctor::run(),

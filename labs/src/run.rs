@@ -37,7 +37,7 @@ pub fn run(lab: &'static dyn Lab, args: &RunArgs, places: BTreeMap<String, Vec<C
     };
     if let Some(out) = &args.out {
         // An unwritable place is found out before the work, not after it.
-        store::can_write(out).context("choose another --out")?;
+        store::can_write(out).map_err(|error| usage(format!("{error}; choose another --out")))?;
     }
     match (args.check, args.backend) {
         (Some(_), BackendChoice::Cuda) => {

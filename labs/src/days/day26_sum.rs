@@ -7,6 +7,7 @@ use labs_record::record::Outcome;
 
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::baseline;
+use crate::exercise::{Exercise, Goal};
 use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Variant};
 use crate::measure::{Bench, Cache, Work};
 
@@ -27,6 +28,8 @@ const ERROR_RUNS: usize = 3;
 /// Bytes between the accumulators of a batch, so that no two share a 128-byte line.
 const APART: u64 = 256;
 const MOST_LAUNCHES: u64 = 64;
+/// Sizes of the exercise: one element, a block less one, a block, several and a rest.
+const EXERCISE_SIZES: [u64; 5] = [1, 255, 256, 1_000, 20_001];
 
 const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
     Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
@@ -134,6 +137,20 @@ impl Lab for Sum {
         )
     }
 
+    fn exercise(&self) -> Option<Exercise> {
+        Some(Exercise {
+            starter: include_str!("../../../kernels/exercises/day26_sum.cu"),
+            solution: include_str!("../../../kernels/exercises/solutions/day26_sum.cu"),
+            hints: &[
+                "Guard the load: a thread whose i is not below n takes part with 0.",
+                "Give each block a word, or 256 words, of __shared__ memory, and fold there first.",
+                "Every thread of the block must reach every __syncthreads(): leave none by an early return.",
+                "block_tree, warp_shuffle and shared_privatised in kernels/day26_sum.cu are three ways to do it.",
+            ],
+            attempt,
+        })
+    }
+
     fn cases(&self, selection: &Selection) -> Vec<Case> {
         let mut cases = selection.cases();
         // The roofline belongs to the largest default size; a learner's small run does without it.
@@ -171,6 +188,39 @@ impl Lab for Sum {
         }
         error_on_uniform(bench, case, &sum)
     }
+}
+
+/// The exercise: right at each size, and at most one global add a block.
+fn attempt(backend: &mut dyn Backend) -> Result<Vec<Goal>> {
+    const SEED: u64 = 26;
+    let total = backend.allocate(4)?;
+    let mut goals = Vec::new();
+    for n in EXERCISE_SIZES {
+        // The input ends where the size does: what is read past it shows.
+        let input = backend.allocate(n * 4)?;
+        backend.write(input, &bytes_of(n, exact(n, SEED).map(|value| value as f32)))?;
+        let blocks = u32::try_from(n.div_ceil(u64::from(BLOCK)))?;
+        let arguments = vec![Argument::Buffer(input), Argument::Buffer(total), Argument::U64(n)];
+        backend.counts();
+        let steps = [Step::Zero(total), Step::Launch(Launch::new("exercise", blocks, BLOCK, arguments))];
+        if let Err(error) = backend.run(&steps) {
+            goals.push(Goal { line: format!("size {n}: {error:#}"), reached: false });
+            continue;
+        }
+        let counted = backend.counts().map_or(0, |counts| counts.global_atomics);
+        let mut bytes = [0; 4];
+        backend.read(total, &mut bytes)?;
+        let (found, wanted) = (f32::from_le_bytes(bytes), exact(n, SEED).sum::<i64>() as f32);
+        goals.push(Goal {
+            line: format!("size {n}: the total is {found}, the reference {wanted}"),
+            reached: found.to_bits() == wanted.to_bits(),
+        });
+        goals.push(Goal {
+            line: format!("size {n}: {counted} global adds, at most {blocks} wanted, one a block"),
+            reached: counted <= u64::from(blocks),
+        });
+    }
+    Ok(goals)
 }
 
 impl Sum {

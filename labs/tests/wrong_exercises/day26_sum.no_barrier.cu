@@ -1,0 +1,21 @@
+// must be told: the total is
+#include "common.cuh"
+
+// The first thread does not wait for the other warps' sums.
+extern "C" __global__ void exercise(const float* in, float* total, u64 n) {
+    __shared__ float warp_sum[8];
+    const u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x;
+    float sum = i < n ? in[i] : 0.0f;
+    for (u32 width = warp_size / 2; width > 0; width /= 2) {
+        sum += __shfl_down_sync(full_warp, sum, width);
+    }
+    if (threadIdx.x % warp_size == 0) {
+        warp_sum[threadIdx.x / warp_size] = sum;
+    }
+    if (threadIdx.x == 0) {
+        for (u32 warp = 1; warp < 8; ++warp) {
+            sum += warp_sum[warp];
+        }
+        atomicAdd(total, sum);
+    }
+}
