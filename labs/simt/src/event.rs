@@ -143,7 +143,7 @@ pub trait Observer {
     /// The lanes of a warp met at a `.sync` instruction that orders memory among
     /// them (`bar.warp.sync`; shuffles, votes and matches do not).
     fn warp_barrier(&mut self, _lanes: &[Thread], _site: Site) {}
-    /// A block's shared memory is gone: the block has ended, and its cluster if it has one.
+    /// A block has ended, and its shared memory is gone.
     fn block_end(&mut self, _block: u32) {}
     /// A launch ended: everything in it is ordered before the next launch.
     fn launch_end(&mut self) {}

@@ -238,6 +238,9 @@ impl Grid<'_> {
                 if let Some(block) = self.blocks[slot].take() {
                     self.collect_queues(&block);
                     self.leave_cluster(&block);
+                    if let Some(observer) = &mut self.observer {
+                        observer.block_end(block.index);
+                    }
                 }
                 free.push(slot);
             }
