@@ -137,6 +137,7 @@ extern "C" __global__ void grid_stride(const float* in, float* total, u64 n) {
 }
 // ANCHOR_END: grid_stride
 
+// ANCHOR: vectorised
 // A thread's share of the input by 16-byte loads, four in flight; the n % 4 last elements go to the first threads.
 // `in` is aligned to 16 bytes.
 static __device__ __forceinline__ float thread_share(const float* in, u64 n) {
@@ -184,7 +185,6 @@ static __device__ __forceinline__ float block_sum(float sum) {
 // Changed: a load brings 16 bytes, and four of them are under way before the first is used.
 // Why:     the queue at the total is gone; what is left is waiting for memory.
 // Expect:  as fast as memory can be read. One block alone stores its sum: nobody to contend with.
-// ANCHOR: vectorised
 extern "C" __global__ void vectorised(const float* in, float* total, u64 n) {
     const float sum = block_sum(thread_share(in, n));
     if (threadIdx.x == 0) {
