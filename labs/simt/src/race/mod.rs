@@ -14,8 +14,9 @@
 //!   races with anything unordered. Atomics of block scope from two blocks race.
 //! - *Program order* orders the accesses of one thread. The lanes of a warp are
 //!   threads like any others: that they run in lock step orders nothing.
-//! - A *barrier* (`bar`, `barrier.cluster`, `bar.warp.sync`) orders what its threads did
-//!   before it before what those that wait do after it. `bar.arrive` gives and does not take.
+//! - A *barrier* (`bar`, `barrier.cluster`, `bar.warp.sync`) orders what threads did before they
+//!   arrived before what those that waited do afterwards. Who only arrives (`bar.arrive`)
+//!   gives and does not take.
 //! - A *release pattern* is a release operation, or a fence with a strong write after it. An
 //!   *acquire pattern* is an acquire operation, or a strong read with a fence after it.
 //!   The first synchronises with the second when the read observes the write and

@@ -53,6 +53,44 @@ extern "C" __global__ void relaxed_arrival(unsigned *data, unsigned *flag, unsig
     CLUSTER_BARRIER;
 }
 
+// Arriving early is for work that nobody else waits for.
+// launch 4 32 2
+// verdict race-free
+extern "C" __global__ void own_work_between_arrival_and_wait(unsigned *data, unsigned *flag, unsigned *out) {
+    __shared__ unsigned tile[32];
+    unsigned rank = rank_in_cluster();
+    tile[threadIdx.x] = data[threadIdx.x] + rank;
+    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+    out[128 + blockIdx.x * 32 + threadIdx.x] = rank;
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+    out[blockIdx.x * 32 + threadIdx.x] = shared_of(1 - rank, tile)[threadIdx.x];
+    CLUSTER_BARRIER;
+}
+
+// launch 4 32 2
+// verdict races write-read
+extern "C" __global__ void written_between_arrival_and_wait(unsigned *data, unsigned *flag, unsigned *out) {
+    __shared__ unsigned tile[32];
+    unsigned rank = rank_in_cluster();
+    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+    tile[threadIdx.x] = data[threadIdx.x] + rank; // @write
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+    out[blockIdx.x * 32 + threadIdx.x] = shared_of(1 - rank, tile)[threadIdx.x]; // @read
+    CLUSTER_BARRIER;
+}
+
+// launch 4 32 2
+// verdict races write-read
+extern "C" __global__ void read_between_arrival_and_wait(unsigned *data, unsigned *flag, unsigned *out) {
+    __shared__ unsigned tile[32];
+    unsigned rank = rank_in_cluster();
+    tile[threadIdx.x] = data[threadIdx.x] + rank; // @write
+    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+    out[blockIdx.x * 32 + threadIdx.x] = shared_of(1 - rank, tile)[threadIdx.x]; // @read
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+    CLUSTER_BARRIER;
+}
+
 // launch 4 32 2
 // verdict races push-total
 extern "C" __global__ void push_without_barrier(unsigned *data, unsigned *flag, unsigned *out) {
