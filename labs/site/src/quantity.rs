@@ -161,3 +161,67 @@ fn show_ratio(of: &Figure, to: &Figure, form: Form) -> Result<String, String> {
 fn range(low: String, high: String) -> String {
     if low == high { low } else { format!("{low} to {high}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use labs_record::{At, Samples};
+
+    fn figure(kind: Kind, unit: Unit, sessions: &[f64]) -> Box<Figure> {
+        Box::new(Figure {
+            name: "f".to_owned(),
+            variant: None,
+            at: At::new(),
+            unit,
+            kind,
+            median: None,
+            samples: sessions.iter().map(|value| Samples::Numbers(vec![*value])).collect(),
+            set_aside: Vec::new(),
+        })
+    }
+
+    fn source(draft: bool) -> Provenance {
+        Provenance { origin: "G".to_owned(), draft }
+    }
+
+    fn said(figure: Box<Figure>, form: Form) -> Result<String, String> {
+        let html = show(&Quantity::Figure(figure, source(false)), form)?;
+        Ok(html.split_once('>').map_or(String::new(), |(_, text)| text.replace("</span>", "")))
+    }
+
+    #[test]
+    fn sessions_that_disagree_are_shown_as_a_range() {
+        let time = |sessions: &[f64]| figure(Kind::Duration, Unit::Nanoseconds, sessions);
+        assert_eq!(said(time(&[1e3, 1.01e3]), Form::Quantity).unwrap(), "1.00&#160;µs");
+        assert_eq!(said(time(&[1e3, 1.2e3]), Form::Quantity).unwrap(), "1.00&#160;µs to 1.20&#160;µs");
+        assert_eq!(said(time(&[1e3, 1.01e3]), Form::Range).unwrap(), "1.00&#160;µs to 1.01&#160;µs");
+        let ratio = Quantity::Ratio(time(&[1e3, 1.2e3]), time(&[1e2, 1e2]), source(false));
+        assert!(show(&ratio, Form::Times).unwrap().contains("10.0× to 12.0×"));
+        assert!(show(&ratio, Form::Percent).unwrap().contains("1,000&#160;% to 1,200&#160;%"));
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        let nothing = figure(Kind::Duration, Unit::Nanoseconds, &[]);
+        assert!(said(nothing, Form::Quantity).unwrap_err().contains("no samples"));
+        let nan = figure(Kind::Duration, Unit::Nanoseconds, &[f64::NAN]);
+        assert!(said(nan, Form::Quantity).unwrap_err().contains("NaN"));
+        let endless = figure(Kind::Spread, Unit::One, &[f64::INFINITY]);
+        assert!(said(endless, Form::Range).unwrap_err().contains("no number"));
+    }
+
+    #[test]
+    fn drafts_are_marked() {
+        let one = Quantity::Figure(figure(Kind::Exact, Unit::Count, &[3.0]), source(true));
+        assert!(show(&one, Form::Count).unwrap().contains("class=\"measured draft\""));
+        assert!(show(&one, Form::Count).unwrap().contains(">draft</sup>"));
+    }
+
+    #[test]
+    fn handles() {
+        assert_eq!(place(&handle(7)), Some(7));
+        assert_eq!(place("7"), None);
+        assert_eq!(place(&format!("{} ", handle(7))), None);
+        assert!(escaped_its_filter(&format!("a{}", handle(7))));
+    }
+}
