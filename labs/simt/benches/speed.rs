@@ -2,6 +2,7 @@
 //!
 //! Criterion's element rate ("thrpt") is the figure: elements are lane-instructions
 //! of the PTX as the report counts them.
+#![allow(clippy::unwrap_used, clippy::panic)]
 #![allow(missing_docs)] // criterion's macros make public functions
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

@@ -27,7 +27,8 @@ fn run() -> Result<u64, Error> {
     machine.fill(input, 1, 4 * NUMBERS as usize)?;
     let args = [&input.to_le_bytes()[..], &out.to_le_bytes(), &NUMBERS.to_le_bytes()];
     let (grid, block) = ([NUMBERS / 256, 1, 1], [256, 1, 1]);
-    let launch = Launch { kernel: "block_tree", grid, block, cluster: [1; 3], dynamic_shared: 0, args: &args };
+    let launch =
+        Launch { kernel: "block_tree", grid, block, cluster: [1; 3], dynamic_shared: 0, args: &args };
     let mut lane_instructions = 0;
     for round in 1..=LAUNCHES {
         lane_instructions += machine.launch(&loaded, &launch, None)?.lane_instructions;

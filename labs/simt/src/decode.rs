@@ -2,10 +2,12 @@
 //! Whatever is not understood is an error here, never a guess at run time.
 
 mod arithmetic;
+mod call;
 mod lower;
 mod memory;
 mod modifiers;
 mod moves;
+mod operand;
 mod sync;
 
 use std::sync::Arc;

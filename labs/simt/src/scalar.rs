@@ -2,8 +2,17 @@
 //! loops in `machine::vector` inline these with constant arguments, so that
 //! there is one definition of every operation.
 
+mod bits;
+mod compare;
+mod convert;
+
+pub(crate) use bits::bfi;
+pub(crate) use compare::{Compare, compare};
+pub(crate) use convert::{Conversion, convert};
+
 use crate::float::{add_odd, div_odd, flush, half_to_single, single_bits, sqrt_odd, to_half, to_single};
 use crate::types::{Round, Ty};
+use bits::{bfe, bfind, prmt};
 
 /// Operations with two operands of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,25 +80,6 @@ pub(crate) struct Mode {
 impl Mode {
     /// Round to nearest, keep subnormals: what the fast loops handle.
     pub(crate) const PLAIN: Mode = Mode { round: Round::Nearest, flush: false, saturate: false };
-}
-
-/// Comparisons; the second half are the unordered ones, true when an operand is NaN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compare {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    Equ,
-    Neu,
-    Ltu,
-    Leu,
-    Gtu,
-    Geu,
-    Num,
-    Nan,
 }
 
 /// Sign- or zero-extends the low bits of `value` as `ty` has them.
@@ -385,16 +375,6 @@ pub(crate) fn one(op: One, ty: Ty, mode: Mode, a: u64) -> u64 {
     }
 }
 
-fn bfind(ty: Ty, a: u64, shift: bool) -> u64 {
-    let value = extend(ty, a);
-    let value = truncate(ty, if value < 0 { !value } else { value } as u64);
-    if value == 0 {
-        return 0xffff_ffff;
-    }
-    let position = 63 - value.leading_zeros();
-    u64::from(if shift { ty.bits() - 1 - position } else { position })
-}
-
 #[inline(always)]
 fn one_single(op: One, mode: Mode, a: f32) -> u64 {
     // Sign operations keep a NaN's payload.
@@ -462,40 +442,6 @@ pub(crate) fn three(op: Three, ty: Ty, mode: Mode, a: u64, b: u64, c: u64) -> u6
     }
 }
 
-fn prmt(a: u32, b: u32, selector: u32) -> u32 {
-    let bytes = u64::from(a) | u64::from(b) << 32;
-    (0..4).fold(0, |result, index| {
-        let pick = selector >> (index * 4);
-        let byte = (bytes >> ((pick & 7) * 8)) as u8;
-        let byte = if pick & 8 != 0 { ((byte as i8) >> 7) as u8 } else { byte };
-        result | u32::from(byte) << (index * 8)
-    })
-}
-
-/// Bit field extract (PTX ISA, `bfe`): the sign bit fills when the type is signed.
-fn bfe(ty: Ty, a: u64, position: u64, length: u64) -> u64 {
-    let (position, length) = (position as u32 & 0xff, length as u32 & 0xff);
-    let msb = ty.bits() - 1;
-    if length == 0 {
-        return 0;
-    }
-    let sign = ty.signed() && (a >> (position + length - 1).min(msb)) & 1 == 1;
-    let field = a.checked_shr(position).unwrap_or(0);
-    let taken = length.min((msb + 1).saturating_sub(position));
-    let mask = if taken >= 64 { u64::MAX } else { (1 << taken) - 1 };
-    truncate(ty, (field & mask) | if sign { !mask } else { 0 })
-}
-
-/// Bit field insert (PTX ISA, `bfi`): the low `length` bits of `a` into `b` at `position`.
-pub(crate) fn bfi(ty: Ty, a: u64, b: u64, position: u64, length: u64) -> u64 {
-    let (position, length) = (position as u32 & 0xff, length as u32 & 0xff);
-    if position >= ty.bits() || length == 0 {
-        return b;
-    }
-    let mask = if length >= 64 { u64::MAX } else { (1 << length) - 1 };
-    truncate(ty, (b & !(mask << position)) | ((a & mask) << position))
-}
-
 #[inline(always)]
 fn fma(ty: Ty, mode: Mode, a: u64, b: u64, c: u64) -> u64 {
     match ty {
@@ -521,189 +467,6 @@ fn fma(ty: Ty, mode: Mode, a: u64, b: u64, c: u64) -> u64 {
 fn fma_half(ty: Ty, mode: Mode, a: u64, b: u64, c: u64) -> u64 {
     let read = |v: u64| f64::from(half_to_single(v as u16, ty));
     u64::from(finish_half(add_odd(read(a) * read(b), read(c)), ty, mode))
-}
-
-/// `a cmp b` as `ty`.
-#[inline(always)]
-pub(crate) fn compare(cmp: Compare, ty: Ty, flushing: bool, a: u64, b: u64) -> bool {
-    match ty {
-        Ty::F32 if flushing => compare_floats(
-            cmp,
-            f64::from(flush(f32::from_bits(a as u32))),
-            f64::from(flush(f32::from_bits(b as u32))),
-        ),
-        Ty::F32 => {
-            compare_floats(cmp, f64::from(f32::from_bits(a as u32)), f64::from(f32::from_bits(b as u32)))
-        }
-        Ty::F64 => compare_floats(cmp, f64::from_bits(a), f64::from_bits(b)),
-        Ty::F16 | Ty::Bf16 => compare_floats(
-            cmp,
-            f64::from(half_to_single(a as u16, ty)),
-            f64::from(half_to_single(b as u16, ty)),
-        ),
-        Ty::U32 | Ty::B32 => compare_whole(cmp, a as u32, b as u32),
-        Ty::S32 => compare_whole(cmp, a as i32, b as i32),
-        Ty::U64 | Ty::B64 => compare_whole(cmp, a, b),
-        Ty::S64 => compare_whole(cmp, a as i64, b as i64),
-        Ty::S16 => compare_whole(cmp, a as i16, b as i16),
-        _ => compare_whole(cmp, a as u16, b as u16),
-    }
-}
-
-#[inline(always)]
-fn compare_whole<T: PartialOrd>(cmp: Compare, a: T, b: T) -> bool {
-    match cmp {
-        Compare::Eq => a == b,
-        Compare::Ne => a != b,
-        Compare::Lt => a < b,
-        Compare::Le => a <= b,
-        Compare::Gt => a > b,
-        _ => a >= b,
-    }
-}
-
-#[inline(always)]
-fn compare_floats(cmp: Compare, a: f64, b: f64) -> bool {
-    match cmp {
-        Compare::Eq => a == b,
-        Compare::Ne => a < b || a > b,
-        Compare::Lt => a < b,
-        Compare::Le => a <= b,
-        Compare::Gt => a > b,
-        Compare::Ge => a >= b,
-        Compare::Equ => !(a < b || a > b),
-        Compare::Neu => a != b,
-        Compare::Ltu => !(a >= b),
-        Compare::Leu => !(a > b),
-        Compare::Gtu => !(a <= b),
-        Compare::Geu => !(a < b),
-        Compare::Num => !a.is_nan() && !b.is_nan(),
-        Compare::Nan => a.is_nan() || b.is_nan(),
-    }
-}
-
-/// How `cvt` rounds and limits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Conversion {
-    pub(crate) mode: Mode,
-    /// Round to a whole number (`.rni` and its kin).
-    pub(crate) whole: bool,
-}
-
-/// `cvt.to.from`
-#[inline(always)]
-pub(crate) fn convert(to: Ty, from: Ty, how: Conversion, a: u64) -> u64 {
-    match (from.float(), to.float()) {
-        (false, false) => convert_whole(to, from, how.mode.saturate, a),
-        (false, true) => float_from_whole(to, how.mode, extend(from, a)),
-        (true, false) => whole_from_float(to, from, how, a),
-        (true, true) => convert_float(to, from, how, a),
-    }
-}
-
-#[inline(always)]
-fn convert_whole(to: Ty, from: Ty, saturate: bool, a: u64) -> u64 {
-    let value = extend(from, a);
-    if saturate {
-        let (low, high) = limits(to);
-        return truncate(to, value.clamp(low, high) as u64);
-    }
-    truncate(to, value as u64)
-}
-
-fn limits(ty: Ty) -> (i128, i128) {
-    if ty.signed() {
-        (-(1 << (ty.bits() - 1)), (1 << (ty.bits() - 1)) - 1)
-    } else {
-        (0, (1 << ty.bits()) - 1)
-    }
-}
-
-fn float_from_whole(to: Ty, mode: Mode, value: i128) -> u64 {
-    if mode.round == Round::Nearest {
-        match to {
-            Ty::F32 => return u64::from((value as f32).to_bits()),
-            Ty::F64 => return (value as f64).to_bits(),
-            _ => {}
-        }
-    }
-    let nearest = value as f64;
-    let odd = to_odd_whole(nearest, value);
-    match to {
-        Ty::F64 => directed_double(nearest, value, mode.round).to_bits(),
-        Ty::F32 => u64::from(to_single(odd, mode.round).to_bits()),
-        _ => u64::from(to_half(odd, to, mode.round)),
-    }
-}
-
-fn to_odd_whole(nearest: f64, value: i128) -> f64 {
-    let rest = value - nearest as i128;
-    if rest == 0 {
-        return nearest;
-    }
-    let outward = (rest > 0) == (value > 0);
-    let bits = nearest.to_bits();
-    f64::from_bits(if outward { bits | 1 } else { (bits - 1) | 1 })
-}
-
-fn directed_double(nearest: f64, value: i128, round: Round) -> f64 {
-    let above = (nearest as i128) > value;
-    let below = (nearest as i128) < value;
-    match round {
-        Round::Down if above => nearest.next_down(),
-        Round::Up if below => nearest.next_up(),
-        Round::Zero if above && value > 0 => nearest.next_down(),
-        Round::Zero if below && value < 0 => nearest.next_up(),
-        _ => nearest,
-    }
-}
-
-/// The value of a float container as a double, exact.
-#[inline(always)]
-pub(crate) fn as_double(ty: Ty, a: u64) -> f64 {
-    match ty {
-        Ty::F64 => f64::from_bits(a),
-        Ty::F32 => f64::from(f32::from_bits(a as u32)),
-        _ => f64::from(half_to_single(a as u16, ty)),
-    }
-}
-
-fn to_whole(value: f64, round: Round) -> f64 {
-    match round {
-        Round::Nearest => value.round_ties_even(),
-        Round::Zero => value.trunc(),
-        Round::Down => value.floor(),
-        Round::Up => value.ceil(),
-    }
-}
-
-/// NaN becomes 0, or the lowest number where a side is 64 bits wide (PTX ISA, `cvt`).
-fn whole_from_float(to: Ty, from: Ty, how: Conversion, a: u64) -> u64 {
-    let mut value = as_double(from, a);
-    if how.mode.flush && from == Ty::F32 {
-        value = f64::from(flush(value as f32));
-    }
-    if value.is_nan() {
-        return if from == Ty::F64 || to.bytes() == 8 { 1 << (to.bits() - 1) } else { 0 };
-    }
-    let (low, high) = limits(to);
-    truncate(to, (to_whole(value, how.mode.round) as i128).clamp(low, high) as u64)
-}
-
-fn convert_float(to: Ty, from: Ty, how: Conversion, a: u64) -> u64 {
-    let mut value = as_double(from, a);
-    if how.mode.flush && from == Ty::F32 {
-        value = f64::from(flush(value as f32));
-    }
-    if how.whole {
-        value = to_whole(value, how.mode.round);
-    }
-    match to {
-        Ty::F64 if how.mode.saturate => value.clamp(0.0, 1.0).to_bits(),
-        Ty::F64 => double_bits(value),
-        Ty::F32 => u64::from(finish_single(to_single(value, how.mode.round), how.mode)),
-        _ => u64::from(finish_half(value, to, how.mode)),
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Every fixture kernel gives what its C++ says, computed here a second time.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 
 use common::{Arg, Bench, fixture};

@@ -1,5 +1,7 @@
 //! Locks, waits and barriers: what must end does, what cannot is reported.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 
 use common::{Arg, Bench};

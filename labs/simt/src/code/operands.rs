@@ -93,6 +93,17 @@ pub(crate) fn operands(op: &Op) -> Operands {
             o.read_pred(*p);
             o.write(*class, *d);
         }
+        Op::Move { class, d, a } | Op::Generic { class, d, a, .. } => {
+            o.read(*class, *a);
+            o.write(*class, *d);
+        }
+        other => rare(&mut o, other),
+    }
+    o
+}
+
+fn rare(o: &mut Operands, op: &Op) {
+    match op {
         Op::Convert { class, d, a, .. } => {
             o.read(class.1, *a);
             o.write(class.0, *d);
@@ -101,20 +112,9 @@ pub(crate) fn operands(op: &Op) -> Operands {
             o.read_all(Class::Word, &[*high, *low]);
             o.write(Class::Word, *d);
         }
-        Op::Move { class, d, a } | Op::Generic { class, d, a, .. } => {
-            o.read(*class, *a);
-            o.write(*class, *d);
-        }
         Op::Special { class, d, .. } => o.write(*class, *d),
         Op::ActiveMask { d } => o.write(Class::Word, *d),
         Op::Sleep { nanoseconds } => o.read(Class::Word, *nanoseconds),
-        other => rare(&mut o, other),
-    }
-    o
-}
-
-fn rare(o: &mut Operands, op: &Op) {
-    match op {
         Op::Pack { class, d, from, .. } => {
             from.iter().for_each(|&(class, src)| o.read(class, src));
             o.write(*class, *d);

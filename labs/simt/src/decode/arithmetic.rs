@@ -28,29 +28,7 @@ impl Lowering<'_> {
             "mul24" | "mad24" => return Err("24-bit multiplication is not supported".to_owned()),
             "fma" => self.three(Three::Fma, m, ops)?,
             "sad" => self.three(Three::Sad, m, ops)?,
-            "bfe" => {
-                let ty = m.ty()?;
-                let (a, b, c) = (
-                    self.src(ops.get(1), ty)?,
-                    self.src(ops.get(2), Ty::U32)?,
-                    self.src(ops.get(3), Ty::U32)?,
-                );
-                Op::Three {
-                    op: Three::Bfe,
-                    ty,
-                    mode: m.mode(),
-                    d: self.dst(ops.first(), ty.class())?,
-                    a,
-                    b,
-                    c,
-                }
-            }
-            "bfi" => {
-                let ty = m.ty()?;
-                let (a, b) = (self.src(ops.get(1), ty)?, self.src(ops.get(2), ty)?);
-                let (position, length) = (self.src(ops.get(3), Ty::U32)?, self.src(ops.get(4), Ty::U32)?);
-                Op::Bfi { ty, d: self.dst(ops.first(), ty.class())?, a, b, position, length }
-            }
+            "bfe" | "bfi" => self.bit_field(opcode == "bfi", m, ops)?,
             "prmt" => self.three(Three::Prmt, m, ops)?,
             "shf" => {
                 let (left, wrap) = (m.take("l") || !m.take("r"), m.take("wrap") || !m.take("clamp"));
@@ -76,6 +54,19 @@ impl Lowering<'_> {
             }
             _ => return Ok(None),
         }))
+    }
+
+    fn bit_field(&mut self, insert: bool, m: &mut Modifiers<'_>, ops: &[Operand]) -> Result<Op> {
+        let ty = m.ty()?;
+        let d = self.dst(ops.first(), ty.class())?;
+        let a = self.src(ops.get(1), ty)?;
+        if !insert {
+            let (b, c) = (self.src(ops.get(2), Ty::U32)?, self.src(ops.get(3), Ty::U32)?);
+            return Ok(Op::Three { op: Three::Bfe, ty, mode: m.mode(), d, a, b, c });
+        }
+        let b = self.src(ops.get(2), ty)?;
+        let (position, length) = (self.src(ops.get(3), Ty::U32)?, self.src(ops.get(4), Ty::U32)?);
+        Ok(Op::Bfi { ty, d, a, b, position, length })
     }
 
     fn two(&mut self, op: Two, m: &mut Modifiers<'_>, ops: &[Operand]) -> Result<Op> {

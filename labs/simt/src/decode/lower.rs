@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::modifiers::Modifiers;
-use crate::code::{Code, Cond, Instr, NONE, Op, PredSrc, Relocation, Src};
+use crate::code::{Code, Cond, Instr, NONE, Op};
 use crate::error::ParseError;
 use crate::flow;
 use crate::syntax::{Function, Instruction, Operand, Statement, Text};
-use crate::types::{Class, Space, Ty};
+use crate::types::{Class, Space};
 
 /// Longest kernel, calls inlined.
 const INSTRUCTIONS_MAX: usize = 1 << 20;
@@ -26,29 +26,29 @@ pub(super) struct Home {
 }
 
 /// A function's names while its body is lowered; one for each call.
-struct Frame<'t> {
-    function: &'t Function,
-    registers: Vec<(Class, u32)>,
-    homes: Vec<Home>,
+pub(super) struct Frame<'t> {
+    pub(super) function: &'t Function,
+    pub(super) registers: Vec<(Class, u32)>,
+    pub(super) homes: Vec<Home>,
     /// First label of this body among the kernel's.
-    labels: u32,
+    pub(super) labels: u32,
     /// Where `ret` goes; [`NONE`] for the kernel itself.
-    end: u32,
+    pub(super) end: u32,
 }
 
 pub(super) struct Lowering<'t> {
-    text: &'t Text,
+    pub(super) text: &'t Text,
     pub(super) code: Code,
-    frames: Vec<Frame<'t>>,
-    registers: HashMap<String, Vec<(Class, u32)>>,
-    words: HashMap<u32, u32>,
-    wides: HashMap<u64, u32>,
-    relocated: HashMap<(u32, i64), u32>,
-    module_shared: HashMap<u32, u32>,
+    pub(super) frames: Vec<Frame<'t>>,
+    pub(super) registers: HashMap<String, Vec<(Class, u32)>>,
+    pub(super) words: HashMap<u32, u32>,
+    pub(super) wides: HashMap<u64, u32>,
+    pub(super) relocated: HashMap<(u32, i64), u32>,
+    pub(super) module_shared: HashMap<u32, u32>,
     /// Slots of constants that hold an address in dynamic shared memory, relative to its start.
-    dynamic: Vec<(u32, i64)>,
-    labels: Vec<u32>,
-    line: (u32, u32),
+    pub(super) dynamic: Vec<(u32, i64)>,
+    pub(super) labels: Vec<u32>,
+    pub(super) line: (u32, u32),
 }
 
 /// Lowers `function` and all it calls.
@@ -110,7 +110,7 @@ impl<'t> Lowering<'t> {
 
     /// Opens a frame: registers (the same for each call of one function: it
     /// cannot be on the stack twice) and variables.
-    fn enter(&mut self, function: &'t Function, end: u32) -> Result<(), String> {
+    pub(super) fn enter(&mut self, function: &'t Function, end: u32) -> Result<(), String> {
         if self.frames.iter().any(|f| f.function.name == function.name) || self.frames.len() > CALLS_MAX {
             return Err(format!("recursive or very deep call of '{}' is not supported", function.name));
         }
@@ -142,7 +142,7 @@ impl<'t> Lowering<'t> {
         Ok(())
     }
 
-    fn place(&mut self, space: Space, size: u64, align: u32) -> Result<u32, String> {
+    pub(super) fn place(&mut self, space: Space, size: u64, align: u32) -> Result<u32, String> {
         let (used, limit) = match space {
             Space::Param => (&mut self.code.param_bytes, 1 << 15),
             Space::Shared => (&mut self.code.shared_bytes, SHARED_BYTES_MAX),
@@ -167,7 +167,7 @@ impl<'t> Lowering<'t> {
         (class, *counter - 1)
     }
 
-    fn body(&mut self, function: &'t Function) -> Result<(), String> {
+    pub(super) fn body(&mut self, function: &'t Function) -> Result<(), String> {
         for statement in &function.body {
             match statement {
                 Statement::Label(label) => {
@@ -283,242 +283,11 @@ impl<'t> Lowering<'t> {
         self.code.instrs.push(Instr { op, guard, line, ptx_line, counted });
     }
 
-    /// `call (ret), name, (args)`: the callee's body with its parameters copied in and results out.
-    fn call(&mut self, ops: &[Operand], guard: Option<Cond>) -> Result<(), String> {
-        let mut rest = ops;
-        let mut returns: &[Operand] = &[];
-        if let [Operand::List(list), tail @ ..] = rest {
-            (returns, rest) = (list, tail);
-        }
-        let [Operand::Symbol(name, _), rest @ ..] = rest else {
-            return Err("only direct calls are supported".to_owned());
-        };
-        let args: &[Operand] = match rest {
-            [Operand::List(list), ..] => list,
-            _ => &[],
-        };
-        let text = self.text;
-        let Some(callee) = text.functions.iter().find(|f| f.name == *name && !f.external) else {
-            let reason = format!("the kernel called '{name}', which is not in the module");
-            self.push(Op::Trap(reason.into()), guard, true);
-            return Ok(());
-        };
-        let from = args.iter().map(|a| self.local_of(a)).collect::<Result<Vec<_>, _>>()?;
-        let to = returns.iter().map(|a| self.local_of(a)).collect::<Result<Vec<_>, _>>()?;
-        if from.len() != callee.params.len() || to.len() != callee.returns.len() {
-            return Err(format!("'{name}' is called with a wrong number of parameters"));
-        }
-        let end = self.labels.len() as u32;
-        let after = end + 1;
-        self.labels.extend([NONE, NONE]);
-        match guard {
-            Some(cond) => self.push(
-                Op::Branch { target: after, meet: NONE },
-                Some(Cond { negated: !cond.negated, ..cond }),
-                true,
-            ),
-            None => self.push(Op::Nothing, None, true),
-        }
-        self.enter(callee, end)?;
-        let home = |frame: Option<&Frame<'_>>, index: u32| {
-            frame.and_then(|f| f.homes.get(index as usize)).map_or(0, |h| h.offset)
-        };
-        let size = |index: u32| callee.variables.get(index as usize).map_or(0, |v| v.size as u32);
-        for (&source, &param) in from.iter().zip(&callee.params) {
-            let target = home(self.frames.last(), param);
-            self.push(Op::CopyLocal { to: target, from: source, bytes: size(param) }, None, false);
-        }
-        self.body(callee)?;
-        self.mark(end);
-        for (&target, &result) in to.iter().zip(&callee.returns) {
-            let source = home(self.frames.last(), result);
-            self.push(Op::CopyLocal { to: target, from: source, bytes: size(result) }, None, false);
-        }
-        self.frames.pop();
-        self.push(Op::Nothing, None, false);
-        self.mark(after);
-        Ok(())
-    }
-
-    fn mark(&mut self, label: u32) {
-        let here = self.code.instrs.len() as u32;
-        if let Some(place) = self.labels.get_mut(label as usize) {
-            *place = here;
-        }
-    }
-
-    fn local_of(&self, operand: &Operand) -> Result<u32, String> {
-        match operand {
-            Operand::Variable(index, 0) => match self.home(*index) {
-                Some(Home { space: Space::Local, offset }) => Ok(offset),
-                _ => Err("a call's operands must be .param variables".to_owned()),
-            },
-            _ => Err("a call's operands must be .param variables".to_owned()),
-        }
-    }
-
     pub(super) fn home(&self, variable: u32) -> Option<Home> {
         self.frames.last().and_then(|f| f.homes.get(variable as usize)).copied()
     }
 
     pub(super) fn class_of(&self, register: u32) -> Option<(Class, u32)> {
         self.frames.last().and_then(|f| f.registers.get(register as usize)).copied()
-    }
-
-    fn register(&self, register: u32, class: Class) -> Result<u32, String> {
-        match self.class_of(register) {
-            Some((found, slot)) if found == class => Ok(slot),
-            Some((found, _)) => Err(format!("a register of class {found:?} where {class:?} is needed")),
-            None => Err("unknown register".to_owned()),
-        }
-    }
-
-    /// A destination of `class`; `_` where the result is dropped.
-    pub(super) fn dst(&mut self, operand: Option<&Operand>, class: Class) -> Result<u32, String> {
-        match operand {
-            Some(Operand::Register(register)) => self.register(*register, class),
-            Some(Operand::Sink) => Ok(self.fresh(class).1),
-            _ => Err("the destination must be a register".to_owned()),
-        }
-    }
-
-    /// A source of `ty`: a register of its class or a literal.
-    pub(super) fn src(&mut self, operand: Option<&Operand>, ty: Ty) -> Result<Src, String> {
-        self.src_class(operand, ty.class(), ty)
-    }
-
-    pub(super) fn src_class(
-        &mut self,
-        operand: Option<&Operand>,
-        class: Class,
-        ty: Ty,
-    ) -> Result<Src, String> {
-        let operand = operand.ok_or_else(|| "an operand is missing".to_owned())?;
-        if let Operand::Register(register) = operand {
-            return self.register(*register, class).map(Src::register);
-        }
-        let bits = match *operand {
-            Operand::Integer(value) if ty == Ty::F32 => u64::from((value as i64 as f32).to_bits()),
-            Operand::Integer(value) if ty == Ty::F64 => (value as i64 as f64).to_bits(),
-            Operand::Integer(value) => value,
-            Operand::Single(bits) if ty == Ty::F64 => f64::from(f32::from_bits(bits)).to_bits(),
-            Operand::Single(bits) => u64::from(bits),
-            Operand::Double(bits) if ty == Ty::F32 => u64::from((f64::from_bits(bits) as f32).to_bits()),
-            Operand::Double(bits) => bits,
-            Operand::Variable(..) | Operand::Symbol(..) if class == Class::Wide => {
-                return self.address_of(operand);
-            }
-            Operand::Variable(..) | Operand::Symbol(..) => return self.short_address_of(operand),
-            _ => return Err("this operand must be a register or a number".to_owned()),
-        };
-        Ok(self.constant(class, crate::scalar::truncate(ty, bits)))
-    }
-
-    pub(super) fn constant(&mut self, class: Class, bits: u64) -> Src {
-        if class == Class::Wide {
-            let values = &mut self.code.wides;
-            return Src::constant(*self.wides.entry(bits).or_insert_with(|| {
-                values.push(bits);
-                values.len() as u32 - 1
-            }));
-        }
-        let values = &mut self.code.words;
-        Src::constant(*self.words.entry(bits as u32).or_insert_with(|| {
-            values.push(bits as u32);
-            values.len() as u32 - 1
-        }))
-    }
-
-    /// A predicate operand, perhaps negated or constant.
-    pub(super) fn pred(&self, operand: Option<&Operand>) -> Result<PredSrc, String> {
-        match operand {
-            Some(Operand::Not(inner)) => Ok(match self.pred(Some(inner))? {
-                PredSrc::Register(cond) => PredSrc::Register(Cond { negated: !cond.negated, ..cond }),
-                PredSrc::Constant(value) => PredSrc::Constant(!value),
-            }),
-            Some(Operand::Register(register)) => {
-                Ok(PredSrc::Register(Cond { slot: self.register(*register, Class::Pred)?, negated: false }))
-            }
-            Some(Operand::Integer(value)) => Ok(PredSrc::Constant(*value != 0)),
-            _ => Err("this operand must be a predicate".to_owned()),
-        }
-    }
-
-    /// The space and 64-bit constant of a variable's address in that space.
-    pub(super) fn variable(&mut self, operand: &Operand) -> Result<(Space, Src), String> {
-        match operand {
-            Operand::Variable(index, offset) => {
-                let home = self.home(*index).ok_or("unknown variable")?;
-                if home.space == Space::Shared {
-                    // A function's `extern .shared x[]` has no size: it is the dynamic part.
-                    let empty = self
-                        .frames
-                        .last()
-                        .and_then(|f| f.function.variables.get(*index as usize))
-                        .is_some_and(|v| v.size == 0);
-                    if empty {
-                        return Ok((Space::Shared, self.dynamic_address(*offset)));
-                    }
-                }
-                Ok((home.space, self.constant(Class::Wide, (i64::from(home.offset) + offset) as u64)))
-            }
-            Operand::Symbol(name, offset) => self.module_variable(name, *offset),
-            _ => Err("not a variable".to_owned()),
-        }
-    }
-
-    fn dynamic_address(&mut self, offset: i64) -> Src {
-        let slot = self.code.wides.len() as u32;
-        self.code.wides.push(0);
-        self.dynamic.push((slot, offset));
-        Src::constant(slot)
-    }
-
-    fn module_variable(&mut self, name: &str, offset: i64) -> Result<(Space, Src), String> {
-        let text = self.text;
-        let Some((index, variable)) = text.variables.iter().enumerate().find(|(_, v)| v.name == name) else {
-            return Err(format!("unknown name '{name}'"));
-        };
-        let index = index as u32;
-        if variable.space == Space::Shared {
-            if variable.size == 0 {
-                return Ok((Space::Shared, self.dynamic_address(offset)));
-            }
-            let start = match self.module_shared.get(&index) {
-                Some(&start) => start,
-                None => self.place(Space::Shared, variable.size, variable.align)?,
-            };
-            self.module_shared.insert(index, start);
-            return Ok((Space::Shared, self.constant(Class::Wide, (i64::from(start) + offset) as u64)));
-        }
-        let slot = match self.relocated.get(&(index, offset)) {
-            Some(&slot) => slot,
-            None => {
-                let slot = self.code.wides.len() as u32;
-                self.code.wides.push(0);
-                self.code.relocations.push(Relocation { slot, variable: index, offset });
-                self.relocated.insert((index, offset), slot);
-                slot
-            }
-        };
-        Ok((variable.space, Src::constant(slot)))
-    }
-
-    fn address_of(&mut self, operand: &Operand) -> Result<Src, String> {
-        self.variable(operand).map(|(_, src)| src)
-    }
-
-    /// `mov.u32 %r, shared_variable`
-    fn short_address_of(&mut self, operand: &Operand) -> Result<Src, String> {
-        match self.variable(operand)? {
-            (Space::Shared | Space::Local, src) => match src.slot() {
-                Ok(slot) if !self.dynamic.iter().any(|d| d.0 as usize == slot) => {
-                    let bits = self.code.wides.get(slot).copied().unwrap_or(0);
-                    Ok(self.constant(Class::Word, bits))
-                }
-                _ => Err("a 32-bit address of dynamic shared memory needs cvta".to_owned()),
-            },
-            _ => Err("a 64-bit address in a 32-bit register".to_owned()),
-        }
     }
 }

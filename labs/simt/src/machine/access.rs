@@ -373,7 +373,7 @@ impl Grid<'_> {
     ) -> Box<Fault> {
         let reason = if matches!(space, Space::Global | Space::Generic) {
             format!("access of {total} bytes: {}", self.memory.complaint(address, total))
-        } else if address % total != 0 {
+        } else if !address.is_multiple_of(total) {
             format!("misaligned: an access of {total} bytes needs an address divisible by {total}")
         } else if space == Space::Shared && address >> RANK_SHIFT != 0 && length == 0 {
             "the block whose shared memory this is has ended or is not in the cluster".to_owned()

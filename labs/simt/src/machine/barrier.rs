@@ -28,7 +28,7 @@ impl Grid<'_> {
         if id as usize >= BARRIERS {
             return Err(sync(format!("barrier {id} does not exist: a block has {BARRIERS}")));
         }
-        if need % 32 != 0 {
+        if !need.is_multiple_of(32) {
             return Err(sync(format!("a barrier for {need} threads: the number must be a multiple of 32")));
         }
         let holds = bar.pred.map_or(0, |p| (warp.pred(p) & mask).count_ones());

@@ -77,14 +77,6 @@ impl<'a> Grid<'a> {
             _ => launch.cluster,
         };
         check_shape(&gpu, code, launch, cluster).map_err(|e| Error::Usage(format!("{}: {e}", code.name)))?;
-        let mut wides = code.wides.clone();
-        for relocation in &code.relocations {
-            if let (Some(value), Some(address)) =
-                (wides.get_mut(relocation.slot as usize), loaded.addresses.get(relocation.variable as usize))
-            {
-                *value = address.wrapping_add_signed(relocation.offset);
-            }
-        }
         let predictions = predict_code(code, parts, gpu.sm);
         let mut folds = vec![Folding::None; code.instrs.len()];
         for site in &predictions {
@@ -96,7 +88,7 @@ impl<'a> Grid<'a> {
             memory,
             code,
             parts,
-            wides,
+            wides: relocate(code, loaded),
             constants: &loaded.constants,
             params: params(code, launch).map_err(|e| Error::Usage(format!("{}: {e}", code.name)))?,
             observer,
@@ -203,6 +195,19 @@ impl<'a> Grid<'a> {
         }
         report
     }
+}
+
+/// The kernel's 64-bit constants with the addresses of the module's variables.
+fn relocate(code: &Code, loaded: &Loaded) -> Vec<u64> {
+    let mut wides = code.wides.clone();
+    for relocation in &code.relocations {
+        if let (Some(value), Some(address)) =
+            (wides.get_mut(relocation.slot as usize), loaded.addresses.get(relocation.variable as usize))
+        {
+            *value = address.wrapping_add_signed(relocation.offset);
+        }
+    }
+    wides
 }
 
 fn kind(op: &Op) -> Option<SiteKind> {

@@ -66,7 +66,7 @@ impl Memory {
     pub(crate) fn complaint(&self, address: u64, bytes: u64) -> String {
         let id = (address >> ALLOCATION_BITS) as usize;
         let offset = address & OFFSET_MASK;
-        if address % bytes.max(1) != 0 {
+        if !address.is_multiple_of(bytes.max(1)) {
             return format!("misaligned: an access of {bytes} bytes needs an address divisible by {bytes}");
         }
         match self.allocations.get(id) {

@@ -7,6 +7,8 @@ use crate::error::{Error, Place, Waiter};
 
 /// How many waiting groups a report lists.
 const WAITERS_SHOWN: usize = 8;
+/// Lanes at the place where a branch's lanes meet again.
+const MEET: &str = "wait for the warp's other lanes to reach the same place";
 
 /// What went wrong in a lane.
 #[derive(Debug)]
@@ -65,21 +67,26 @@ impl Grid<'_> {
     }
 
     fn waiters_of(&self, block: &Block, warp: &Warp, found: &mut Vec<Waiter>) {
-        for group in &warp.groups {
-            let lane = group.mask.trailing_zeros();
-            let polls = group.state == State::Ready && warp.polled.1 != 0;
-            let pc = if polls { warp.polled.0 } else { group.pc };
-            let waits_for = self.waits_for(block, warp, group.state);
-            found.push(Waiter { place: *self.place(block, warp, lane, pc), lanes: group.mask, waits_for });
+        for (at, group) in warp.groups.iter().enumerate() {
+            let ready = group.state == State::Ready;
+            let (pc, waits_for) = match group.polled {
+                _ if ready && group.pc == warp.meeting_point(at) => (group.pc, MEET.to_owned()),
+                Some((pc, address)) if ready => {
+                    (pc, format!("poll address {address:#x}, which nobody changes"))
+                }
+                _ => (group.pc, self.waits_for(block, group.state)),
+            };
+            let place = *self.place(block, warp, group.mask.trailing_zeros(), pc);
+            found.push(Waiter { place, lanes: group.mask, waits_for });
         }
         for (meet, lanes) in warp.parked() {
             let place = *self.place(block, warp, lanes.trailing_zeros(), meet);
-            let waits_for = "wait for the warp's other lanes to reach the same place".to_owned();
+            let waits_for = MEET.to_owned();
             found.push(Waiter { place, lanes, waits_for });
         }
     }
 
-    fn waits_for(&self, block: &Block, warp: &Warp, state: State) -> String {
+    fn waits_for(&self, block: &Block, state: State) -> String {
         match state {
             State::Barrier(id) => {
                 let barrier = &block.barriers[id as usize % block.barriers.len()];
@@ -89,9 +96,6 @@ impl Grid<'_> {
             State::Sync(mask) => format!("wait for the lanes of mask {mask:#010x} at a .sync instruction"),
             State::Cluster(_) => "wait at the cluster's barrier".to_owned(),
             State::Asleep(_) => "sleep".to_owned(),
-            State::Ready if warp.polled.1 != 0 => {
-                format!("poll address {:#x}, which nobody changes", warp.polled.1)
-            }
             State::Ready => "are running".to_owned(),
         }
     }

@@ -213,7 +213,7 @@ impl Grid<'_> {
             Order::Shuffled => random.shuffle(&mut order),
             Order::Adversarial => {
                 order.sort_by_key(|&slot| std::cmp::Reverse(self.block_at(slot).map_or(0, |b| b.index)));
-                if round % STARVED_EVERY != 0 && order.len() > 1 {
+                if !round.is_multiple_of(STARVED_EVERY) && order.len() > 1 {
                     // The first of the resident blocks waits until the others are stuck.
                     let starved = order.pop();
                     let epoch = self.epoch;
@@ -333,7 +333,9 @@ impl Grid<'_> {
     /// A group polls: when nothing changes anywhere, the warp's other lanes must have their turn.
     fn polled(&self, warp: &mut Warp, at: usize) {
         let alone = warp.groups.len() == 1;
+        let polled = warp.polled;
         let Some(group) = warp.groups.get_mut(at) else { return };
+        group.polled = Some(polled);
         if group.epoch != self.epoch {
             (group.epoch, group.polls) = (self.epoch, 0);
             return;
@@ -377,10 +379,10 @@ struct Ran {
 fn awake(warp: &mut Warp, now: u64) -> bool {
     let mut ready = false;
     for group in &mut warp.groups {
-        if let State::Asleep(until) = group.state {
-            if until <= now {
-                group.state = State::Ready;
-            }
+        if let State::Asleep(until) = group.state
+            && until <= now
+        {
+            group.state = State::Ready;
         }
         ready |= group.state == State::Ready;
     }

@@ -167,6 +167,12 @@ impl Grid<'_> {
                     set_class(warp, class, d, mask, |i| (a[i] >> (bits * index as u32)) & keep);
                 }
             }
+            ref other => self.compute_pred(warp, mask, other),
+        }
+    }
+
+    fn compute_pred(&self, warp: &mut Warp, mask: u32, op: &Op) {
+        match *op {
             Op::PredTwo { op, d, a, b } => {
                 let (a, b) = (warp.pred(a), warp.pred(b));
                 warp.set_pred(d, mask, logic(op, a, b));

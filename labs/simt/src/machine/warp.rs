@@ -29,6 +29,8 @@ pub(super) struct Group {
     /// Polls in a row while nothing changed anywhere.
     pub(super) polls: u32,
     pub(super) epoch: u64,
+    /// Instruction and address that it polled last, for the report of a deadlock.
+    pub(super) polled: Option<(u32, u64)>,
 }
 
 /// Lanes that were together at a branch and meet again at `meet`.
@@ -51,7 +53,7 @@ pub(super) struct Warp {
     pub(super) wides: Vec<[u64; 32]>,
     pub(super) preds: Vec<u32>,
     pub(super) local: Vec<u8>,
-    /// Instruction and address that a lane polled last, for the report of a deadlock.
+    /// Instruction and address of the poll that ended the last turn.
     pub(super) polled: (u32, u64),
     /// Lanes that arrived at the cluster barrier's current phase.
     pub(super) cluster_arrived: (u64, u32),
@@ -60,7 +62,8 @@ pub(super) struct Warp {
 impl Warp {
     pub(super) fn new(index: u32, lanes: u32, code: &Code) -> Warp {
         let live = if lanes >= 32 { FULL } else { (1 << lanes) - 1 };
-        let group = Group { pc: 0, mask: live, frame: NONE, state: State::Ready, polls: 0, epoch: 0 };
+        let group =
+            Group { pc: 0, mask: live, frame: NONE, state: State::Ready, polls: 0, epoch: 0, polled: None };
         Warp {
             index,
             live,
@@ -114,7 +117,15 @@ impl Warp {
                 used: true,
             });
         }
-        let side = |pc, mask| Group { pc, mask, frame, state: State::Ready, polls: 0, epoch: group.epoch };
+        let side = |pc, mask| Group {
+            pc,
+            mask,
+            frame,
+            state: State::Ready,
+            polls: 0,
+            epoch: group.epoch,
+            polled: None,
+        };
         // A loop goes on before what follows it; else the code that comes first.
         let (first, second) = if target < next {
             (side(next, group.mask & !taken), side(target, taken))
@@ -157,6 +168,7 @@ impl Warp {
                 state: State::Ready,
                 polls: 0,
                 epoch,
+                polled: None,
             });
         }
     }
@@ -207,7 +219,15 @@ impl Warp {
         let (arrived, meet, parent) = (frame.arrived, frame.meet, frame.parent);
         frame.expected &= !arrived;
         frame.arrived = 0;
-        self.add(Group { pc: meet, mask: arrived, frame: parent, state: State::Ready, polls: 0, epoch: 0 });
+        self.add(Group {
+            pc: meet,
+            mask: arrived,
+            frame: parent,
+            state: State::Ready,
+            polls: 0,
+            epoch: 0,
+            polled: None,
+        });
         true
     }
 

@@ -193,10 +193,9 @@ impl Parser<'_> {
         // `name+4` outside brackets; inside, the address adds it up itself.
         if matches!(self.peek(), Kind::Mark('+'))
             && !matches!(self.tokens.get(self.at + 2).map(|t| t.kind), Some(Kind::Mark(']')))
+            && let Literal::Integer(value) = self.signed()?
         {
-            if let Literal::Integer(value) = self.signed()? {
-                offset = value as i64;
-            }
+            offset = value as i64;
         }
         Ok(match scopes.variable(word) {
             Some(variable) => Operand::Variable(variable, offset),

@@ -1,4 +1,5 @@
 //! Fixture kernels and buffers for the tests of the machine.
+#![allow(clippy::unwrap_used, clippy::panic)]
 #![allow(dead_code, unreachable_pub)] // each test crate uses its part
 
 use labs_simt::{Error, Gpu, Launch, Loaded, Machine, Module, Options, Report};
