@@ -16,7 +16,7 @@ const CALLS_MAX: usize = 24;
 /// Most shared memory a kernel may declare: what a block can address here.
 const SHARED_BYTES_MAX: u64 = 1 << 20;
 /// Most local memory a thread may declare.
-const LOCAL_BYTES_MAX: u64 = 1 << 20;
+const LOCAL_BYTES_MAX: u64 = 1 << 16;
 
 /// Where a variable of the function being lowered lives.
 #[derive(Clone, Copy, Debug, PartialEq)]

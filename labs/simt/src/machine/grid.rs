@@ -15,8 +15,8 @@ use crate::types::Space;
 /// Most threads of a block, and blocks of a cluster (CUDA C++ Programming Guide; 16 needs an attribute there).
 const BLOCK_THREADS_MAX: u64 = 1024;
 const CLUSTER_BLOCKS_MAX: u64 = 16;
-/// Most blocks of a launch that a linear index can name.
-const GRID_BLOCKS_MAX: u64 = 1 << 31;
+/// Most blocks of a launch: 2^26, as many as memory for a shuffled order allows.
+const GRID_BLOCKS_MAX: u64 = 1 << 26;
 
 pub(super) struct Grid<'a> {
     pub(super) gpu: Gpu,
