@@ -41,6 +41,8 @@ pub struct SitePrediction {
     pub machine: &'static str,
     /// A reply comes back from memory.
     pub returns: bool,
+    /// There is no such machine instruction: a loop around compare-and-swap stands for it.
+    pub loops: bool,
 }
 
 /// Predictions for a kernel's atomics on `sm` (75, 80, 90), in its order. None when there is no such kernel.
@@ -75,6 +77,7 @@ pub(crate) fn predict_code(code: &Code, parts: &Parts, sm: u32) -> Vec<SitePredi
                 folding,
                 machine,
                 returns: machine != "RED",
+                loops: atomic.ty.bytes() == 2 || machine == "ATOMS.CAST.SPIN",
             }
         })
         .collect()
@@ -118,13 +121,15 @@ fn folding(uniform: &Uniform<'_>, atomic: &Atomic, used: bool, single: bool, sm:
 
 fn machine(atomic: &Atomic, used: bool, folding: Folding) -> &'static str {
     let swaps = matches!(atomic.op, AtomicOp::Exchange | AtomicOp::CompareAndSwap);
+    let acquires = matches!(atomic.order, Order::Acquire | Order::AcqRel);
     match atomic.at.space {
         Space::Shared if folding == Folding::Address => "ATOMS.POPC.INC",
         Space::Shared if !swaps && (atomic.ty.float() || atomic.ty.bytes() == 8) => "ATOMS.CAST.SPIN",
         Space::Shared => "ATOMS",
         // Which memory a generic address leads to shows only when it runs: there is no RED for those.
         Space::Generic => "ATOM",
-        _ if used || swaps || matches!(atomic.order, Order::Acquire | Order::AcqRel) => "ATOMG",
+        // 16 bits: a loop around a 32-bit compare-and-swap.
+        _ if used || swaps || acquires || atomic.ty.bytes() == 2 => "ATOMG",
         _ => "RED",
     }
 }

@@ -91,6 +91,21 @@ fn a_wrong_prediction_is_noticed() {
     assert!(disagreement(&sites, &["VOTEU.ANY", "UFLO.U32", "POPC", "ATOMG.E.ADD.STRONG.GPU"]).is_some());
 }
 
+/// ptxas 12.9: a 32-bit `ATOMG.E.CAS` in a loop for 16 bits, `ATOMS.CAST.SPIN` for floats in shared memory.
+#[test]
+fn what_the_hardware_lacks_is_a_loop() {
+    let text = ".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {
+        .reg .b16 %h<2>; .reg .b32 %r<2>; .reg .f32 %f<2>; .reg .b64 %rd<2>;
+        ld.param.u64 %rd1, [p];
+        red.global.add.noftz.f16 [%rd1], %h1;
+        red.global.add.noftz.f16x2 [%rd1], %r1;
+        red.shared.add.f32 [%rd1], %f1;
+        red.global.add.f32 [%rd1], %f1; }";
+    let sites = predict(&Module::parse(text).unwrap(), "k", 90).unwrap();
+    let found: Vec<_> = sites.iter().map(|s| (s.machine, s.loops)).collect();
+    assert_eq!(found, [("ATOMG", true), ("RED", false), ("ATOMS.CAST.SPIN", true), ("RED", false)]);
+}
+
 /// The shipped kernels' cubins, where this checkout has made them, against the prediction for their PTX.
 #[test]
 fn predictions_hold_for_the_shipped_kernels() {
