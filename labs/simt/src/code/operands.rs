@@ -141,6 +141,12 @@ fn rare(o: &mut Operands, op: &Op) {
             o.read(Class::Word, *rank);
             o.write(*class, *d);
         }
+        other => memory(o, other),
+    }
+}
+
+fn memory(o: &mut Operands, op: &Op) {
+    match op {
         Op::Load(load) => {
             o.address(&load.at);
             load.to.iter().for_each(|&d| o.write(load.class, d));
