@@ -120,7 +120,8 @@ pub fn can_write(path: &Path) -> Result<(), Error> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    tempfile::NamedTempFile::new_in(folder).map(drop).map_err(io)
+    // The temporary file's name would only confuse: the kind of the error tells enough.
+    tempfile::NamedTempFile::new_in(folder).map(drop).map_err(|error| io(error.kind().into()))
 }
 
 /// A temporary file is private to its owner; what it becomes is an ordinary file.
