@@ -122,18 +122,20 @@ impl<'a> Bench<'a> {
         self.timing = false;
     }
 
-    /// A buffer that stays for the session: made by `make` when it is first asked for.
+    /// A buffer of `bytes` that stays for the session, filled by `make` when it is first asked for. Memory that is not
+    /// there is found out before the work of making its content.
     pub fn input(
         &mut self,
         name: &'static str,
+        bytes: u64,
         make: impl FnOnce(&mut Self) -> Result<Vec<u8>>,
     ) -> Result<Buffer> {
         if let Some(buffer) = self.inputs.get(name) {
             return Ok(*buffer);
         }
+        let buffer = self.backend.allocate(bytes)?;
         let data = make(self)?;
         (self.alive)();
-        let buffer = self.backend.allocate(data.len() as u64)?;
         self.backend.write(buffer, &data)?;
         (self.alive)();
         self.inputs.insert(name, buffer);

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle, presets};
-use labs_record::figure::{At, Figure, Samples};
+use labs_record::figure::{At, Figure, Samples, Unit};
 use labs_record::manifest::LabEntry;
 use labs_record::record::{Check, Outcome, Record};
 use labs_record::table::{Table, coordinate, pivot};
-use labs_record::{Claims, Evidence, wording};
+use labs_record::{Claims, Evidence, units, wording};
 
 use crate::lab::Lab;
 
@@ -83,6 +83,30 @@ fn section(all: &[Figure], order: &[&str], name: &str, means: &str, axis: &str, 
     }
     let drawn = table(&pivot(all, name, axis, &variants, group).transposed());
     format!("{title}  ({means})\n{drawn}\n\n")
+}
+
+/// What each kernel takes of an SM.
+pub fn resources(record: &Record) -> String {
+    let rows: Vec<Vec<String>> = record
+        .variants
+        .iter()
+        .flat_map(|variant| &variant.kernels)
+        .map(|kernel| {
+            let bytes = |bytes: u32| units::quantity(f64::from(bytes), Unit::Bytes).unwrap_or_default();
+            vec![
+                kernel.name.clone(),
+                kernel.registers.to_string(),
+                bytes(kernel.shared_bytes),
+                bytes(kernel.local_bytes),
+                kernel.blocks_per_sm.to_string(),
+                units::percent(kernel.occupancy).unwrap_or_default(),
+            ]
+        })
+        .collect();
+    let heads =
+        ["kernel", "registers a thread", "shared a block", "local a thread", "blocks an SM", "occupancy"];
+    let columns = heads.map(str::to_owned).to_vec();
+    format!("what a kernel takes of an SM\n{}\n\n", table(&Table { columns, rows }))
 }
 
 /// The claims and how they turned out here.

@@ -146,6 +146,7 @@ fn tables(lab: &dyn Lab, record: &Record, refusals: &[(String, String)], origin:
     let driver = record.sittings.first().map_or("", |sitting| sitting.driver.as_str());
     let mut text = format!("{}\n{}, driver {driver}, {origin}\n\n", lab.question(), record.gpu.name);
     text += &print::figures(record, lab, &entry);
+    text += &print::resources(record);
     text += &print::checks(record, refusals);
     let claims = store::parse(lab.shipped().claims, "claims file inside this program")?;
     text += &print::claims(&claims, record, &entry)?;

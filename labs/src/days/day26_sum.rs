@@ -254,10 +254,8 @@ fn with_reset(bench: &mut Bench<'_>, case: &Case, sum: &Sums, work: &Work<'_>) -
 }
 
 fn error_on_uniform(bench: &mut Bench<'_>, case: &Case, sum: &Sums) -> Result<()> {
-    let input = bench.input("uniform", |bench| {
-        let n = bench.largest_size;
-        Ok(bytes_of(n, uniform(n, bench.seed)))
-    })?;
+    let n = bench.largest_size;
+    let input = bench.input("uniform", n * 4, |bench| Ok(bytes_of(n, uniform(n, bench.seed))))?;
     let n = sum.n;
     let reference = bench.reference("uniform", n, |seed| kahan(uniform(n, seed).map(f64::from)));
     let mut errors = Vec::new();
@@ -356,10 +354,8 @@ impl Sums {
 }
 
 fn exact_input(bench: &mut Bench<'_>) -> Result<Buffer> {
-    bench.input("exact", |bench| {
-        let n = bench.largest_size;
-        Ok(bytes_of(n, exact(n, bench.seed).map(|value| value as f32)))
-    })
+    let n = bench.largest_size;
+    bench.input("exact", n * 4, |bench| Ok(bytes_of(n, exact(n, bench.seed).map(|value| value as f32))))
 }
 
 /// Integers whose sums are exact in f32 in any order: those above zero add up to at most 2^24, and so do those
