@@ -130,22 +130,32 @@ fn choose(
     }
     let source = source(root, lab.stem(), lab.shipped())?;
     match nvrtc {
-        Ok(nvrtc) => compile(&nvrtc, &source, target),
+        // A compiler without its headers, or one that does not know this GPU: what ships needs neither.
+        Ok(nvrtc) => compile(&nvrtc, &source, target).or_else(|error| match source.edited {
+            true => Err(error),
+            false => {
+                shipped(lab, architecture, format!("{error:#}\nthe PTX inside this program runs instead"))
+            }
+        }),
         Err(missing) if source.edited => Err(lacks(format!(
             "`{}` was edited, and there is no compiler to build it: {missing}",
             source.name
         ))),
-        Err(_) => Ok(Code {
-            images: vec![Image::Ptx(shipped_ptx(lab.shipped(), lab.stem(), architecture)?)],
-            origin: "the PTX inside this program".to_owned(),
-            compiler: Compiler {
-                name: "nvrtc".to_owned(),
-                version: "shipped PTX".to_owned(),
-                options: Vec::new(),
-            },
-            warnings: String::new(),
-        }),
+        Err(_) => shipped(lab, architecture, String::new()),
     }
+}
+
+fn shipped(lab: &dyn Lab, architecture: u32, warnings: String) -> Result<Code> {
+    Ok(Code {
+        images: vec![Image::Ptx(shipped_ptx(lab.shipped(), lab.stem(), architecture)?)],
+        origin: "the PTX inside this program".to_owned(),
+        compiler: Compiler {
+            name: "nvrtc".to_owned(),
+            version: "shipped PTX".to_owned(),
+            options: Vec::new(),
+        },
+        warnings,
+    })
 }
 
 /// `--kernel FILE`

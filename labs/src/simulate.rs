@@ -40,7 +40,8 @@ pub fn run(lab: &'static dyn Lab, job: &Job, args: &RunArgs) -> Result<()> {
             lab.stem()
         )));
     }
-    let report = session(lab, job, Options { seed: job.seed, ..Options::default() })?;
+    let mut report = session(lab, job, Options { seed: job.seed, ..Options::default() })?;
+    catch_undefined(lab, job, &mut report)?;
     if !report.warnings.is_empty() {
         anstream::eprintln!("{}", report.warnings.trim_end());
     }
@@ -123,7 +124,7 @@ impl Outcomes {
                     let reason = line.reason.clone().unwrap_or_default();
                     return Err(failed(format!("{}: {reason}", line.variant)));
                 }
-                (Outcome::Wrong, Check::Passed) => {
+                (Outcome::Wrong | Outcome::Undefined, Check::Passed) => {
                     return Err(failed(format!(
                         "{} is wrong on purpose, and its check passed",
                         line.variant
@@ -192,10 +193,12 @@ fn checks(outcome: &Outcomes) -> String {
         text += &match (line.declared, line.check) {
             (Outcome::Correct, Check::Passed) => continue,
             (Outcome::Correct, Check::Refused) => format!("WRONG RESULT: {}: {reason}\n", line.variant),
-            (Outcome::Wrong, Check::Refused) => {
+            (Outcome::Wrong | Outcome::Undefined, Check::Refused) => {
                 format!("{} is wrong on purpose, and was caught: {reason}\n", line.variant)
             }
-            (Outcome::Wrong, Check::Passed) => format!("NOT CAUGHT: {} is wrong on purpose\n", line.variant),
+            (Outcome::Wrong | Outcome::Undefined, Check::Passed) => {
+                format!("NOT CAUGHT: {} is wrong on purpose\n", line.variant)
+            }
         };
     }
     if text.is_empty() { "Every result equals the reference.\n".to_owned() } else { text }
@@ -287,11 +290,7 @@ fn csv(outcome: &Outcomes) -> Result<String> {
 /// # Errors
 /// A correct variant that races; a wrong one that is caught by no race and by no result.
 pub fn races(lab: &'static dyn Lab, job: &Job) -> Result<()> {
-    let mut job = job.clone();
-    for axis in lab.axes() {
-        let smallest: Vec<Coordinate> = axis.simulator_defaults.into_iter().take(1).collect();
-        job.places.entry(axis.name.to_owned()).or_insert(smallest);
-    }
+    let job = at_smallest(lab, job);
     let chosen =
         |variant: &&Variant| job.variants.is_empty() || job.variants.iter().any(|name| name == variant.name);
     let mut surprise = None;
@@ -311,7 +310,7 @@ pub fn races(lab: &'static dyn Lab, job: &Job) -> Result<()> {
             Outcome::Correct if found > 0 => {
                 surprise = Some(format!("{} is declared correct, and races", variant.name))
             }
-            Outcome::Wrong if found == 0 && !caught => {
+            Outcome::Wrong | Outcome::Undefined if found == 0 && !caught => {
                 surprise = Some(format!(
                     "{} is wrong on purpose, and neither a race nor a result shows it",
                     variant.name
@@ -321,6 +320,35 @@ pub fn races(lab: &'static dyn Lab, job: &Job) -> Result<()> {
         }
     }
     surprise.map_or(Ok(()), |what| Err(failed(what)))
+}
+
+/// Variants that may come out right all the same are watched for races.
+///
+/// # Errors
+/// As [`races`].
+pub fn catch_undefined(lab: &'static dyn Lab, job: &Job, report: &mut Report) -> Result<()> {
+    for (name, check, reason) in &mut report.findings.checks {
+        let Some(variant) = lab.variants().iter().find(|variant| variant.name == name) else { continue };
+        if variant.declared != Outcome::Undefined || *check == Check::Refused {
+            continue;
+        }
+        let (races, caught) = watch(lab, &at_smallest(lab, job), variant)?;
+        if caught || !races.races.is_empty() {
+            *check = Check::Refused;
+            *reason = races.races.first().map(ToString::to_string);
+        }
+    }
+    Ok(())
+}
+
+/// The job at one place of each axis, for checkers that take long: what it names, else the simulator's first default.
+fn at_smallest(lab: &dyn Lab, job: &Job) -> Job {
+    let mut job = job.clone();
+    for axis in lab.axes() {
+        let smallest: Vec<Coordinate> = axis.simulator_defaults.into_iter().take(1).collect();
+        job.places.entry(axis.name.to_owned()).or_insert(smallest);
+    }
+    job
 }
 
 /// Races of one variant over all schedules, and whether its check refused a result.

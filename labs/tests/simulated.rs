@@ -57,8 +57,9 @@ fn refused(report: &Report) -> Vec<&str> {
 #[test]
 fn every_variant_is_what_it_declares_at_its_default_sizes() {
     for lab in lab::registry().iter().filter(|lab| lab.simulated() != Simulated::Nothing) {
-        let report =
-            run(*lab, &job(*lab, &[]), code::for_simulator(*lab, None, 90).unwrap(), Options::default());
+        let job = job(*lab, &[]);
+        let mut report = run(*lab, &job, code::for_simulator(*lab, None, 90).unwrap(), Options::default());
+        labs::simulate::catch_undefined(*lab, &job, &mut report).unwrap();
         for variant in lab.variants().iter().filter(|variant| variant.needs <= 90) {
             let check = report.findings.checks.iter().find(|(name, ..)| name == variant.name);
             let (_, check, reason) =

@@ -145,6 +145,9 @@ pub enum Outcome {
     Correct,
     /// It is wrong on purpose, and the check must catch it.
     Wrong,
+    /// It is wrong on purpose, and a GPU may give the right result all the same: a race, a mask that names absent
+    /// lanes. The simulator's checkers must catch it; on a GPU nothing is demanded.
+    Undefined,
 }
 
 /// What the check said of a variant.
