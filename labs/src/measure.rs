@@ -53,6 +53,30 @@ impl Cache {
 /// Reads results back: an error if that fails, a message if they are wrong.
 pub type Checker<'a> = &'a dyn Fn(&mut dyn Backend) -> Result<Result<(), String>>;
 
+/// A figure of which every sample of a run gives a number.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: Unit,
+    /// Its kind.
+    pub kind: Kind,
+}
+
+/// Reads a sample's numbers from the results, given the nanoseconds that the timed stretch took: an error if that fails,
+/// a message if the results are wrong.
+pub type Reader<'a> = &'a dyn Fn(&mut dyn Backend, f64) -> Result<Result<Vec<f64>, String>>;
+
+/// When there are samples enough.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// They have settled, by the measuring rules.
+    Settled,
+    /// There are as many as the rules ask for at least.
+    Fewest,
+}
+
 /// Work to time, and how to tell whether it was done right.
 pub struct Work<'a> {
     /// Before the timed stretch: reset the targets.
@@ -231,39 +255,76 @@ impl<'a> Bench<'a> {
         if cache == Cache::Cold {
             before.splice(0..0, self.backend.flush()?);
         }
-        let Some((samples, set_aside)) = self.sample(case, &before, work, launches)? else { return Ok(()) };
-        let mut figure = self.figure(name, case, at, Unit::Nanoseconds, Kind::Duration, samples);
+        // Hundredths of a nanosecond: below any clock's resolution, and short to read.
+        let read = |backend: &mut dyn Backend, ns: f64| {
+            let ns = (ns / f64::from(launches) * 100.0).round() / 100.0;
+            Ok((work.check)(backend)?.map(|()| vec![ns]))
+        };
+        let Some((samples, set_aside)) = self.sample(case, &before, &work.timed, &read, Until::Settled)?
+        else {
+            return Ok(());
+        };
+        let mut figure = self.figure(name, case, at, Unit::Nanoseconds, Kind::Duration, samples.concat());
         figure.set_aside = set_aside;
         self.findings.figures.push(figure);
         Ok(())
     }
 
-    /// Samples until they settle, or none if a check refuses.
+    /// Enters a figure for each of `readings` from runs that end by themselves after a fixed time, so that what they
+    /// did is the result: the fewest samples the rules ask for, each checked by `read`, which gives a number a reading.
+    /// Enters nothing where time is not real, or for a variant that is wrong.
+    pub fn readings(
+        &mut self,
+        readings: &[Reading],
+        case: &Case,
+        reset: &[Step],
+        timed: &[Step],
+        read: Reader<'_>,
+    ) -> Result<()> {
+        if !self.timing || case.variant.is_some_and(|variant| self.refused(&variant)) {
+            return Ok(());
+        }
+        let Some((samples, set_aside)) = self.sample(case, reset, timed, read, Until::Fewest)? else {
+            return Ok(());
+        };
+        for (place, reading) in readings.iter().enumerate() {
+            let numbers = samples.iter().filter_map(|sample| sample.get(place).copied()).collect();
+            let mut figure = self.figure(reading.name, case, &[], reading.unit, reading.kind, numbers);
+            figure.set_aside.clone_from(&set_aside);
+            self.findings.figures.push(figure);
+        }
+        Ok(())
+    }
+
+    /// Samples until there are enough, or none if a check refuses.
     fn sample(
         &mut self,
         case: &Case,
         before: &[Step],
-        work: &Work<'_>,
-        launches: u32,
-    ) -> Result<Option<(Vec<f64>, Vec<SetAside>)>> {
+        timed: &[Step],
+        read: Reader<'_>,
+        until: Until,
+    ) -> Result<Option<(Vec<Vec<f64>>, Vec<SetAside>)>> {
         let mut samples = Vec::new();
         let mut unsure = Vec::new();
         let mut slowed: HashMap<String, u64> = HashMap::new();
         let began = Instant::now();
         for taken in 1.. {
             (self.alive)();
-            let ns = self.backend.time(before, &work.timed)?;
-            if let Err(message) = (work.check)(self.backend)? {
-                if let Some(variant) = case.variant {
-                    self.enter_check(&variant, Err(message));
+            let ns = self.backend.time(before, timed)?;
+            let numbers = match read(self.backend, ns)? {
+                Ok(numbers) => numbers,
+                Err(message) => {
+                    if let Some(variant) = case.variant {
+                        self.enter_check(&variant, Err(message));
+                    }
+                    return Ok(None);
                 }
-                return Ok(None);
-            }
+            };
             if taken <= WARM_UPS {
                 continue;
             }
-            // Hundredths of a nanosecond: below any clock's resolution, and short to read.
-            unsure.push((ns / f64::from(launches) * 100.0).round() / 100.0);
+            unsure.push(numbers);
             // The sensors tell of the time since they were last read, and reading them takes longer than a short sample.
             if unsure.len() < SAMPLES && !self.wanted(samples.len() + unsure.len()) {
                 continue;
@@ -275,7 +336,7 @@ impl<'a> Bench<'a> {
                 }
                 _ => samples.append(&mut unsure),
             }
-            if self.enough(&samples, began) {
+            if self.enough(&samples, began, until) {
                 break;
             }
         }
@@ -288,14 +349,17 @@ impl<'a> Bench<'a> {
         self.samples.is_some_and(|wanted| samples >= wanted)
     }
 
-    fn enough(&self, samples: &[f64], began: Instant) -> bool {
+    fn enough(&self, samples: &[Vec<f64>], began: Instant, until: Until) -> bool {
         if self.samples.is_some() {
             return self.wanted(samples.len());
         }
         if samples.len() < SAMPLES {
             return false;
         }
-        let settled = || Summary::of(&[samples.to_vec()]).is_some_and(|s| s.relative_spread() <= SETTLED);
+        if until == Until::Fewest {
+            return true;
+        }
+        let settled = || Summary::of(&[samples.concat()]).is_some_and(|s| s.relative_spread() <= SETTLED);
         let elapsed = began.elapsed();
         samples.len() >= MOST_SAMPLES || elapsed >= LONGEST || (elapsed >= SHORTEST && settled())
     }

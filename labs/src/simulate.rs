@@ -1,7 +1,7 @@
 //! A lab on the simulator: results, counts, races; never a time of its own.
 
 use anyhow::Result;
-use labs_record::figure::{At, Coordinate, Figure};
+use labs_record::figure::{At, Coordinate, Figure, Unit};
 use labs_record::record::{Check, Outcome, Record};
 use labs_record::table::{self, EMPTY, Table};
 use labs_record::{store, units};
@@ -152,16 +152,21 @@ fn tables(lab: &dyn Lab, report: &Report, outcome: &Outcomes) -> Result<String> 
     for at in &groups {
         let title: Vec<String> =
             at.iter().map(|(axis, place)| format!("{axis} {}", table::coordinate(place))).collect();
-        let rows = outcome.counts.iter().filter(|line| line.at == *at);
-        let rows =
-            rows.map(|line| row(line, recorded.as_ref().map(|(_, times)| times.as_slice()), axis)).collect();
+        let lines: Vec<&CountLine> = outcome.counts.iter().filter(|line| line.at == *at).collect();
+        // Most labs have no swaps, and need no column for them.
+        let swaps = outcome.counts.iter().any(|line| line.counts.failed_swaps > 0);
+        let times = recorded.as_ref().map(|(_, times)| times.as_slice());
+        let rows = lines.iter().map(|line| row(line, times, axis, swaps)).collect();
         let time = gpu.as_ref().map_or("recorded time".to_owned(), |gpu| format!("recorded on {gpu}"));
-        let heads =
-            ["", "asked", "after folding", "longest queue", "in shared memory", "longest queue", &time];
+        let mut heads =
+            vec!["", "asked", "after folding", "longest queue", "in shared memory", "longest queue", &time];
+        if swaps {
+            heads.insert(2, "failed swaps");
+        }
         text += &format!(
             "{}\n{}\n\n",
             title.join(", "),
-            print::table(&Table { columns: heads.map(str::to_owned).to_vec(), rows })
+            print::table(&Table { columns: heads.iter().map(|head| (*head).to_owned()).collect(), rows })
         );
     }
     text += &checks(outcome);
@@ -169,13 +174,13 @@ fn tables(lab: &dyn Lab, report: &Report, outcome: &Outcomes) -> Result<String> 
     Ok(text)
 }
 
-fn row(line: &CountLine, recorded: Option<&[Figure]>, axis: &str) -> Vec<String> {
+fn row(line: &CountLine, recorded: Option<&[Figure]>, axis: &str, swaps: bool) -> Vec<String> {
     let number = |n: u64| units::count(n as f64);
     let time = recorded
         .and_then(|times| time_of(times, &line.variant, &line.at, axis))
         .map_or(EMPTY.to_owned(), table::cell);
     let counts = line.counts;
-    vec![
+    let mut cells = vec![
         line.variant.clone(),
         number(counts.global_atomics),
         number(counts.global_after_folding),
@@ -183,7 +188,11 @@ fn row(line: &CountLine, recorded: Option<&[Figure]>, axis: &str) -> Vec<String>
         number(counts.shared_atomics),
         number(counts.shared_queue),
         time,
-    ]
+    ];
+    if swaps {
+        cells.insert(2, number(counts.failed_swaps));
+    }
+    cells
 }
 
 fn checks(outcome: &Outcomes) -> String {
@@ -225,10 +234,13 @@ fn closing(outcome: &Outcomes, recorded: Option<&(Record, Vec<Figure>)>, largest
         least.variant
     );
     let axis = "size";
+    let time = |times: &[Figure], variant: &str| {
+        let figure = time_of(times, variant, at, axis).filter(|figure| figure.unit == Unit::Nanoseconds);
+        Some(figure?.summary()?.median)
+    };
     let times = recorded.and_then(|(record, times)| {
-        let slow = time_of(times, &most.variant, at, axis)?.summary()?.median;
-        let fast = time_of(times, &least.variant, at, axis)?.summary()?.median;
-        Some((record, units::times(slow / fast)?))
+        let ratio = time(times, &most.variant)? / time(times, &least.variant)?;
+        Some((record, units::times(ratio)?))
     });
     text += &match times {
         Some((record, ratio)) => {

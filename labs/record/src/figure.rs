@@ -51,7 +51,7 @@ impl fmt::Display for Unit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A time, or a rate made from one: the sessions' medians agree within
+    /// A time, a rate made from one, or a ratio of counts over a fixed time: the sessions' medians agree within
     /// [`AGREEMENT`](crate::statistics::AGREEMENT), else it is noisy and shown as a range.
     Duration,
     /// Every sample is the same number.

@@ -156,6 +156,8 @@ pub struct Counts {
     pub shared_atomics: u64,
     /// The most atomic operations on one word of a block's shared memory.
     pub shared_queue: u64,
+    /// Compare-and-swaps that found another value than the expected one.
+    pub failed_swaps: u64,
     /// Warp-level requests for atomics without a reply, as predicted.
     pub red_requests: u64,
     /// Warp-level requests for atomics with a reply, as predicted.

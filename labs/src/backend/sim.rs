@@ -147,6 +147,7 @@ impl Counts {
         self.global_queue = self.global_queue.max(report.global_atomics.longest_queue);
         self.shared_atomics += report.shared_atomics_asked();
         self.shared_queue = self.shared_queue.max(report.shared_atomics.longest_queue);
+        self.failed_swaps += report.sites.iter().map(|site| site.failed).sum::<u64>();
         self.red_requests += report.global_red_requests();
         self.atom_requests += report.global_atom_requests();
         self.load_requests += report.global_load_requests();
