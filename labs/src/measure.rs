@@ -68,6 +68,9 @@ pub struct Reading {
 /// a message if the results are wrong.
 pub type Reader<'a> = &'a dyn Fn(&mut dyn Backend, f64) -> Result<Result<Vec<f64>, String>>;
 
+/// The numbers of each sample, and what was set aside.
+type Taken = (Vec<Vec<f64>>, Vec<SetAside>);
+
 /// When there are samples enough.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
@@ -304,7 +307,7 @@ impl<'a> Bench<'a> {
         timed: &[Step],
         read: Reader<'_>,
         until: Until,
-    ) -> Result<Option<(Vec<Vec<f64>>, Vec<SetAside>)>> {
+    ) -> Result<Option<Taken>> {
         let mut samples = Vec::new();
         let mut unsure = Vec::new();
         let mut slowed: HashMap<String, u64> = HashMap::new();
