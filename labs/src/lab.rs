@@ -193,6 +193,11 @@ pub trait Lab: Sync {
         Simulated::Counts
     }
 
+    /// Figures that the simulator gives as well, results and no times: they stand under its counts.
+    fn simulated_figures(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The figure that stands for the lab: whose recorded value the simulator's table shows beside its counts.
     fn headline(&self) -> FigureRef {
         let at = [("cache", "hot"), ("launches", "single")];

@@ -119,6 +119,7 @@ pub struct Bench<'a> {
     references: HashMap<(&'static str, u64), f64>,
     findings: Findings,
     timing: bool,
+    only_checks: bool,
 }
 
 impl<'a> Bench<'a> {
@@ -141,12 +142,19 @@ impl<'a> Bench<'a> {
             references: HashMap::new(),
             findings: Findings::default(),
             timing,
+            only_checks: false,
         }
     }
 
-    /// Only check results, for tools that slow the device down.
+    /// Only check results, for tools that slow the device down or watch every access.
     pub fn only_check(&mut self) {
         self.timing = false;
+        self.only_checks = true;
+    }
+
+    /// Whether results are all that is asked for: what repeats a run for another end than its check is left out.
+    pub fn only_checks(&self) -> bool {
+        self.only_checks
     }
 
     /// A buffer of `bytes` that stays for the session, filled by `make` when it is first asked for. Memory that is not

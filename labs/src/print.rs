@@ -40,14 +40,19 @@ fn drawing<T: ToString>(columns: &[T], rows: &[Vec<String>]) -> comfy_table::Tab
 
 /// A record's figures as tables for the terminal: one for each name and each place on the axes besides the first.
 pub fn figures(record: &Record, lab: &dyn Lab, entry: &LabEntry) -> String {
-    let all = entry.with_derived(&record.figures);
+    let names: Vec<&str> = entry.figures.iter().map(|declared| declared.name.as_str()).collect();
+    named_figures(&entry.with_derived(&record.figures), &names, lab, entry)
+}
+
+/// The figures of these names as tables for the terminal.
+pub fn named_figures(all: &[Figure], names: &[&str], lab: &dyn Lab, entry: &LabEntry) -> String {
     let axis = lab.axes().first().map_or("size", |axis| axis.name);
     let order: Vec<&str> = lab.variants().iter().map(|variant| variant.name).collect();
     let mut text = String::new();
-    for declared in &entry.figures {
+    for declared in entry.figures.iter().filter(|declared| names.contains(&declared.name.as_str())) {
         let named: Vec<&Figure> = all.iter().filter(|figure| figure.name == declared.name).collect();
         for group in groups(&named, axis) {
-            text += &section(&all, &order, declared.name.as_str(), &declared.means, axis, &group);
+            text += &section(all, &order, declared.name.as_str(), &declared.means, axis, &group);
         }
     }
     text

@@ -13,7 +13,7 @@ use crate::backend::Counts;
 use crate::backend::sim::Sim;
 use crate::cli::{Format, RunArgs};
 use crate::failure::{failed, usage};
-use crate::lab::{Lab, Simulated, Variant};
+use crate::lab::{self, Lab, Simulated, Variant};
 use crate::session::{self, Job, Report};
 use crate::{code, print, run};
 
@@ -72,6 +72,8 @@ struct Outcomes {
     kernels: String,
     checks: Vec<CheckLine>,
     counts: Vec<CountLine>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    figures: Vec<Figure>,
 }
 
 #[derive(Debug, Serialize)]
@@ -107,12 +109,14 @@ impl Outcomes {
             at: at.clone(),
             counts: *counts,
         };
+        let answered = |figure: &&Figure| lab.simulated_figures().contains(&figure.name.as_str());
         Outcomes {
             lab: lab.stem().to_owned(),
             backend: "simulator",
             kernels: report.origin.clone(),
             checks: report.findings.checks.iter().filter_map(check).collect(),
             counts: report.findings.counts.iter().map(count).collect(),
+            figures: report.findings.figures.iter().filter(answered).cloned().collect(),
         }
     }
 
@@ -169,6 +173,7 @@ fn tables(lab: &dyn Lab, report: &Report, outcome: &Outcomes) -> Result<String> 
             print::table(&Table { columns: heads.iter().map(|head| (*head).to_owned()).collect(), rows })
         );
     }
+    text += &print::named_figures(&outcome.figures, lab.simulated_figures(), lab, &lab::entry(lab));
     text += &checks(outcome);
     text += &closing(outcome, recorded.as_ref(), groups.last());
     Ok(text)

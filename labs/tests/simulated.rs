@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use labs::backend::sim::Sim;
+use labs::backend::{Argument, Backend as _, Launch, Step};
 use labs::code::{self, Code};
 use labs::lab::{self, Lab, Simulated};
 use labs::session::{self, Job, Report};
@@ -119,4 +120,32 @@ fn races_are_found_where_a_barrier_was_taken_away() {
     job.variants = vec!["block_tree".to_owned()];
     session::run(&job, sum(), &mut sim, code, true, &mut |_| {}).unwrap();
     assert!(!sim.races().unwrap().races.is_empty());
+}
+
+/// Float adds in another order round otherwise: what a schedule changes shows in the bits.
+#[test]
+fn schedules_are_drawn_by_number_and_taken_back() {
+    let n = 2_003_u64;
+    let mut sim = Sim::new(Options::default(), false);
+    for image in &code::for_simulator(sum(), None, 90).unwrap().images {
+        sim.load(image).unwrap();
+    }
+    let mut random = fastrand::Rng::with_seed(1);
+    let values: Vec<u8> = (0..n).flat_map(|_| random.f32().to_le_bytes()).collect();
+    let (input, total) = (sim.allocate(n * 4).unwrap(), sim.allocate(4).unwrap());
+    sim.write(input, &values).unwrap();
+    let mut under = |schedule: Option<u64>| {
+        sim.schedule(schedule);
+        let arguments = vec![Argument::Buffer(input), Argument::Buffer(total), Argument::U64(n)];
+        let launch = Launch::new("global_atomic", n.div_ceil(256) as u32, 256, arguments);
+        sim.run(&[Step::Zero(total), Step::Launch(launch)]).unwrap();
+        let mut bytes = [0; 4];
+        sim.read(total, &mut bytes).unwrap();
+        u32::from_le_bytes(bytes)
+    };
+    let first = under(None);
+    let shuffled: Vec<u32> = (0..10).map(|number| under(Some(number))).collect();
+    assert!(shuffled.iter().any(|bits| *bits != shuffled[0]), "{shuffled:?}");
+    assert_eq!(under(Some(3)), shuffled[3], "a number stands for one schedule");
+    assert_eq!(under(None), first);
 }

@@ -136,6 +136,10 @@ pub trait Backend {
     /// Evicts what the L2 holds; does nothing where there is no cache. Returns the step that does it.
     fn flush(&mut self) -> Result<Vec<Step>>;
 
+    /// From now on, launches run under the shuffled schedule of this number; with none, as they did at first. Where
+    /// hardware schedules, it does so whatever it is told.
+    fn schedule(&mut self, _number: Option<u64>) {}
+
     /// What a kernel takes, at this block size; none where it is not known.
     fn resources(&mut self, kernel: &str, block: u32) -> Result<Option<Resources>>;
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use labs_record::record::Gpu;
 use labs_simt::race::{RaceDetector, Report as Races};
-use labs_simt::{Error, Loaded, Machine, Module, Options, Report};
+use labs_simt::{Error, Loaded, Machine, Module, Options, Order, Report};
 
 use super::{Argument, Backend, Buffer, Counts, Device, Image, Launch, Resources, Step};
 use crate::failure::{failed, lacks};
@@ -14,6 +14,7 @@ pub struct Sim {
     machine: Machine,
     modules: Vec<(Module, Loaded)>,
     counts: Counts,
+    options: Options,
     watched: Option<Races>,
 }
 
@@ -37,6 +38,7 @@ impl Sim {
             machine: Machine::new(shape, options),
             modules: Vec::new(),
             counts: Counts::default(),
+            options,
             watched: watch_races.then(Races::default),
         }
     }
@@ -128,6 +130,17 @@ impl Backend for Sim {
 
     fn flush(&mut self) -> Result<Vec<Step>> {
         Ok(Vec::new())
+    }
+
+    fn schedule(&mut self, number: Option<u64>) {
+        // Odd, so that no two numbers share a seed, and not a step of the simulator's own random sequence.
+        const APART: u64 = 0xd134_2543_de82_ef95;
+        let shuffled = |number: u64| Options {
+            order: Order::Shuffled,
+            seed: self.options.seed.wrapping_add(number.wrapping_add(1).wrapping_mul(APART)),
+            ..self.options
+        };
+        *self.machine.options_mut() = number.map_or(self.options, shuffled);
     }
 
     fn resources(&mut self, _kernel: &str, _block: u32) -> Result<Option<Resources>> {
