@@ -11,7 +11,7 @@ use labs_record::rules::{self, Status};
 use labs_record::{Evidence, claim_check, store, units};
 
 use crate::cli::RecordsCommand;
-use crate::failure::{failed, usage};
+use crate::failure::{failed, lacks, usage};
 use crate::{code, lab, print};
 
 /// Runs `labs records ..`.
@@ -29,7 +29,14 @@ pub fn run(command: &RecordsCommand) -> Result<()> {
 /// The labs, with their newest records.
 pub fn labs() -> Result<()> {
     let root = code::root();
-    let records = root.as_deref().map(all).transpose()?.unwrap_or_default();
+    let read = root.as_deref().map(all).transpose()?.unwrap_or_default();
+    let mut records = Vec::new();
+    for (path, record) in read {
+        match record {
+            Ok(record) => records.push((path, record)),
+            Err(error) => anstream::eprintln!("left out: {error}"),
+        }
+    }
     let rows = lab::registry().iter().map(|lab| {
         let (day, idea) = lab::names(lab.stem());
         let newest =
@@ -50,6 +57,14 @@ fn list() -> Result<()> {
     let root = code::root_for("labs records list")?;
     let manifest = manifest(&root)?;
     let rows = all(&root)?.into_iter().map(|(path, record)| {
+        let record = match record {
+            Ok(record) => record,
+            Err(error) => {
+                let mut row = vec![labs_record::table::EMPTY.to_owned(); 4];
+                row.extend([format!("refused: {error}"), shown(&root, &path)]);
+                return row;
+            }
+        };
         let faults = rules::faults(&record, &manifest);
         let status = match faults.first() {
             Some(fault) => format!("refused: {fault}"),
@@ -79,18 +94,27 @@ fn check(files: &[PathBuf]) -> Result<()> {
         if files.is_empty() { store::record_paths(&root.join("verification"))? } else { files.to_vec() };
     let mut refused = 0;
     for path in &paths {
+        let name = shown(&root, path);
         let problems = match store::read_record(path) {
+            Err(error) if is_missing(&error) => return Err(unreadable(&error)),
             Err(error) => vec![error.to_string()],
-            Ok(record) => problems(&root, &record, &manifest)?,
+            Ok(record) => {
+                let mut problems = problems(&root, &record, &manifest)?;
+                problems.extend(misplaced(&root, path, &record));
+                if problems.is_empty() {
+                    anstream::println!("{name}: {}", rules::status(&record, &manifest));
+                }
+                problems
+            }
         };
         for problem in &problems {
-            anstream::println!("{}: {problem}", shown(&root, path));
+            anstream::println!("{name}: refused: {problem}");
         }
         refused += usize::from(!problems.is_empty());
     }
     if refused > 0 {
         return Err(failed(format!(
-            "{refused} of {} records refused; measure them anew with labs verify",
+            "{refused} of {} records refused; restore them as they were measured, or measure anew with labs verify",
             paths.len()
         )));
     }
@@ -115,8 +139,32 @@ fn problems(root: &Path, record: &Record, manifest: &Manifest) -> Result<Vec<Str
     Ok(problems)
 }
 
+/// A record under `verification/` that stands where another belongs.
+fn misplaced(root: &Path, path: &Path, record: &Record) -> Option<String> {
+    let path = std::path::absolute(path).ok()?;
+    let within = path.strip_prefix(root.join("verification")).ok()?;
+    let (slug, file) = (record.gpu.slug(), format!("{}.yaml", record.lab));
+    (within != Path::new(&slug).join(&file)).then(|| {
+        let (lab, gpu) = (&record.lab, &record.gpu.name);
+        format!("it is the record of `{lab}` on {gpu} and belongs at verification/{slug}/{file}")
+    })
+}
+
+/// A file that is not there is a slip of the command line; one that is there and can't be read is a bad record.
+fn is_missing(error: &store::Error) -> bool {
+    matches!(error, store::Error::Io { cause, .. } if cause.kind() == std::io::ErrorKind::NotFound)
+}
+
+fn unreadable(error: &store::Error) -> anyhow::Error {
+    match is_missing(error) {
+        true => usage(format!("{error}; `labs records list` names the records there are")),
+        false => failed(error.to_string()),
+    }
+}
+
 fn diff(a: &Path, b: &Path) -> Result<()> {
-    let (one, other) = (store::read_record(a)?, store::read_record(b)?);
+    let read = |path: &Path| store::read_record(path).map_err(|error| unreadable(&error));
+    let (one, other) = (read(a)?, read(b)?);
     if one.lab != other.lab {
         return Err(usage(format!(
             "`{}` is of {}, `{}` of {}; compare records of one lab",
@@ -160,16 +208,18 @@ fn diff(a: &Path, b: &Path) -> Result<()> {
 }
 
 fn manifest(root: &Path) -> Result<Manifest> {
-    Ok(store::read(&root.join("kernels/manifest.yaml"), "manifest")?)
+    let path = root.join("kernels/manifest.yaml");
+    store::read(&path, "manifest").map_err(|error| lacks(format!("{error}; make it with scripts/kernels")))
 }
 
-fn all(root: &Path) -> Result<Vec<(PathBuf, Record)>> {
-    let mut records = Vec::new();
-    for path in store::record_paths(&root.join("verification"))? {
-        let record = store::read_record(&path)?;
-        records.push((path, record));
+/// Every record of a checkout, or why it can't be read.
+fn all(root: &Path) -> Result<Vec<(PathBuf, Result<Record, store::Error>)>> {
+    let verification = root.join("verification");
+    if !verification.is_dir() {
+        return Ok(Vec::new());
     }
-    Ok(records)
+    let paths = store::record_paths(&verification)?.into_iter();
+    Ok(paths.map(|path| (path.clone(), store::read_record(&path))).collect())
 }
 
 fn shown(root: &Path, path: &Path) -> String {

@@ -90,6 +90,18 @@ fn figure_faults(figure: &Figure, lab: &LabEntry, sessions: usize) -> Vec<String
             figure.samples.len()
         ));
     }
+    for aside in &figure.set_aside {
+        if aside.session >= sessions {
+            faults.push(format!(
+                "`{name}` has samples set aside in session {}, the record's are 0 to {}",
+                aside.session,
+                sessions.saturating_sub(1)
+            ));
+        }
+        if aside.reason.trim().is_empty() {
+            faults.push(format!("`{name}` has samples set aside without a reason"));
+        }
+    }
     if figure.kind == Kind::Exact {
         let values: Vec<f64> = figure.samples.iter().flat_map(numbers).copied().collect();
         if values.windows(2).any(|pair| pair[0] != pair[1]) {
