@@ -406,6 +406,13 @@ impl<'a> Bench<'a> {
         self.findings.figures.push(figure);
     }
 
+    /// Enters how often something was seen in tries that could have shown it.
+    pub fn observation(&mut self, name: &str, case: &Case, at: &[(&str, Coordinate)], seen: u64, of: u64) {
+        let mut figure = self.figure(name, case, at, Unit::One, Kind::Observation, Vec::new());
+        figure.samples = vec![Samples::Tries { seen, of }];
+        self.findings.figures.push(figure);
+    }
+
     fn figure(
         &self,
         name: &str,

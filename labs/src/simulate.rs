@@ -157,20 +157,17 @@ fn tables(lab: &dyn Lab, report: &Report, outcome: &Outcomes) -> Result<String> 
         let title: Vec<String> =
             at.iter().map(|(axis, place)| format!("{axis} {}", table::coordinate(place))).collect();
         let lines: Vec<&CountLine> = outcome.counts.iter().filter(|line| line.at == *at).collect();
-        // Most labs have no swaps, and need no column for them.
-        let swaps = outcome.counts.iter().any(|line| line.counts.failed_swaps > 0);
+        // A column of zeros tells nothing of this lab.
+        let counted = |column: &&Column| outcome.counts.iter().any(|line| (column.1)(&line.counts) > 0);
+        let columns: Vec<&Column> = COLUMNS.iter().filter(counted).collect();
         let times = recorded.as_ref().map(|(_, times)| times.as_slice());
-        let rows = lines.iter().map(|line| row(line, times, axis, swaps)).collect();
+        let rows = lines.iter().map(|line| row(line, times, axis, &columns)).collect();
         let time = gpu.as_ref().map_or("recorded time".to_owned(), |gpu| format!("recorded on {gpu}"));
-        let mut heads =
-            vec!["", "asked", "after folding", "longest queue", "in shared memory", "longest queue", &time];
-        if swaps {
-            heads.insert(2, "failed swaps");
-        }
+        let heads = [""].into_iter().chain(columns.iter().map(|(head, _)| *head)).chain([time.as_str()]);
         text += &format!(
             "{}\n{}\n\n",
             title.join(", "),
-            print::table(&Table { columns: heads.iter().map(|head| (*head).to_owned()).collect(), rows })
+            print::table(&Table { columns: heads.map(str::to_owned).collect(), rows })
         );
     }
     text += &print::named_figures(&outcome.figures, lab.simulated_figures(), lab, &lab::entry(lab));
@@ -179,25 +176,25 @@ fn tables(lab: &dyn Lab, report: &Report, outcome: &Outcomes) -> Result<String> 
     Ok(text)
 }
 
-fn row(line: &CountLine, recorded: Option<&[Figure]>, axis: &str, swaps: bool) -> Vec<String> {
-    let number = |n: u64| units::count(n as f64);
+/// A column of counts: its head, and where it stands in the counts.
+type Column = (&'static str, fn(&Counts) -> u64);
+
+const COLUMNS: [Column; 7] = [
+    ("asked", |counts| counts.global_atomics),
+    ("failed swaps", |counts| counts.failed_swaps),
+    ("after folding", |counts| counts.global_after_folding),
+    ("longest queue", |counts| counts.global_queue),
+    ("in shared memory", |counts| counts.shared_atomics),
+    ("longest queue there", |counts| counts.shared_queue),
+    ("instructions", |counts| counts.lane_instructions),
+];
+
+fn row(line: &CountLine, recorded: Option<&[Figure]>, axis: &str, columns: &[&Column]) -> Vec<String> {
     let time = recorded
         .and_then(|times| time_of(times, &line.variant, &line.at, axis))
         .map_or(EMPTY.to_owned(), table::cell);
-    let counts = line.counts;
-    let mut cells = vec![
-        line.variant.clone(),
-        number(counts.global_atomics),
-        number(counts.global_after_folding),
-        number(counts.global_queue),
-        number(counts.shared_atomics),
-        number(counts.shared_queue),
-        time,
-    ];
-    if swaps {
-        cells.insert(2, number(counts.failed_swaps));
-    }
-    cells
+    let counts = columns.iter().map(|(_, count)| units::count(count(&line.counts) as f64));
+    std::iter::once(line.variant.clone()).chain(counts).chain([time]).collect()
 }
 
 fn checks(outcome: &Outcomes) -> String {

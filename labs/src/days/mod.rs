@@ -1,3 +1,4 @@
 //! The labs, a module each, named as their kernel files.
 
+pub mod day23_shuffle;
 pub mod day26_sum;

@@ -48,10 +48,7 @@ impl Grid<'_> {
                 ));
             }
             if wanted & !warp.live != 0 {
-                let absent = wanted & !warp.live;
-                return fault(format!(
-                    "the mask {wanted:#010x} of a .sync instruction names lanes {absent:#010x}, which have ended or never were"
-                ));
+                return fault(super::place::names_absent(wanted, warp.live));
             }
         }
         Ok(())

@@ -19,6 +19,14 @@ pub(super) enum Fault {
     Budget,
 }
 
+/// What is wrong with a mask that names lanes which are not alive.
+pub(super) fn names_absent(wanted: u32, live: u32) -> String {
+    let absent = wanted & !live;
+    format!(
+        "the mask {wanted:#010x} of a .sync instruction names lanes {absent:#010x}, which have ended or never were"
+    )
+}
+
 impl Grid<'_> {
     fn place(&self, block: &Block, warp: &Warp, lane: u32, pc: u32) -> Box<Place> {
         let instr = self.code.instrs.get(pc as usize);
@@ -58,12 +66,26 @@ impl Grid<'_> {
         let mut waiters = Vec::new();
         for block in self.blocks.iter().flatten() {
             for warp in &block.warps {
+                if let Some(error) = self.waits_for_absent(block, warp) {
+                    return error;
+                }
                 self.waiters_of(block, warp, &mut waiters);
             }
         }
         let total = waiters.len();
         waiters.truncate(WAITERS_SHOWN);
         Error::Deadlock { waiters, total, not_started: pending }
+    }
+
+    /// A `.sync` instruction whose mask names lanes that ended while the others waited for them.
+    fn waits_for_absent(&self, block: &Block, warp: &Warp) -> Option<Error> {
+        warp.groups.iter().find_map(|group| match group.state {
+            State::Sync(wanted) if wanted & !warp.live != 0 => Some(Error::Sync {
+                place: self.place(block, warp, group.mask.trailing_zeros(), group.pc),
+                reason: names_absent(wanted, warp.live),
+            }),
+            _ => None,
+        })
     }
 
     fn waiters_of(&self, block: &Block, warp: &Warp, found: &mut Vec<Waiter>) {

@@ -121,7 +121,7 @@ impl Grid<'_> {
                 stalled = 0;
             } else if ran.warps > 0 {
                 stalled += 1;
-            } else if !self.skip_to_next_wake() {
+            } else if !self.skip_to_next_wake() && !self.release_parked() {
                 stalled = STALLED_ROUNDS_MAX;
             }
             if stalled >= STALLED_ROUNDS_MAX {
@@ -351,6 +351,16 @@ impl Grid<'_> {
             let group = warp.groups.remove(at);
             warp.groups.insert(0, group);
         }
+    }
+
+    /// When nothing can move, lanes that only wait to meet others go on without them. On the hardware such lanes are
+    /// promised to get on, too; a lane whose way leads out of the kernel then ends, and is seen to be absent.
+    fn release_parked(&mut self) -> bool {
+        if self.options.reconvergence == Reconvergence::Stack {
+            return false;
+        }
+        let warps = self.blocks.iter_mut().flatten().flat_map(|block| &mut block.warps);
+        warps.filter_map(|warp| warp.release_early().then_some(())).count() > 0
     }
 
     /// When all sleep, time moves to the first that wakes.
