@@ -15,7 +15,13 @@ use crate::lab::{self, Axis, Lab, Places};
 /// variant's outcome is the one it declares; 1, it is not, or a check failed; 2, wrong usage; 3, this machine lacks what
 /// was asked for.
 #[derive(Debug, Parser)]
-#[command(name = "labs", version, subcommand_help_heading = "Commands", disable_help_subcommand = true)]
+#[command(
+    name = "labs",
+    bin_name = "labs",
+    version,
+    subcommand_help_heading = "Commands",
+    disable_help_subcommand = true
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -116,16 +122,16 @@ pub struct RunArgs {
     #[arg(long = "variant", value_name = "NAME")]
     pub variants: Vec<String>,
     /// Samples to take of each time, instead of as many as it needs to settle
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub samples: Option<u32>,
     /// Seed of inputs and of the order of measuring
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = seed)]
     pub seed: u64,
     /// Run this edited kernel file (.cu or .ptx) in place of the lab's
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
     /// Look for data races on the simulator instead of measuring
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, conflicts_with = "format")]
     pub check: Option<CheckChoice>,
     /// How to print the results
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -187,9 +193,12 @@ pub fn command() -> clap::Command {
 
 fn lab_command(lab: &'static dyn Lab) -> clap::Command {
     let (day, idea) = lab::names(lab.stem());
-    let command = clap::Command::new(day).visible_alias(idea).alias(lab.stem()).about(lab.question());
+    let command = clap::Command::new(day).visible_alias(idea).alias(lab.stem());
     let variants: Vec<&str> = lab.variants().iter().map(|variant| variant.name).collect();
+    // The options come first: their own description would take the question's place.
     let command = RunArgs::augment_args(command)
+        .about(lab.question())
+        .long_about(lab.question())
         .mut_arg("variants", |arg| arg.value_parser(PossibleValuesParser::new(variants)));
     lab.axes().into_iter().fold(command, |command, axis| command.arg(axis_option(axis)))
 }
@@ -219,6 +228,10 @@ fn whole_number(text: &str, most: u64) -> Result<u64, String> {
     }
 }
 
+fn seed(text: &str) -> Result<u64, String> {
+    whole_number(text, u64::MAX)
+}
+
 /// Reads a command line.
 ///
 /// # Errors
@@ -238,8 +251,13 @@ fn places(lab: &dyn Lab, options: &ArgMatches) -> BTreeMap<String, Vec<Coordinat
     lab.axes()
         .into_iter()
         .filter_map(|axis| {
-            let values = options.get_many::<Coordinate>(axis.name)?;
-            Some((axis.name.to_owned(), values.cloned().collect()))
+            let mut once: Vec<Coordinate> = Vec::new();
+            for place in options.get_many::<Coordinate>(axis.name)? {
+                if !once.contains(place) {
+                    once.push(place.clone());
+                }
+            }
+            Some((axis.name.to_owned(), once))
         })
         .collect()
 }

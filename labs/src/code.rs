@@ -160,8 +160,16 @@ fn shipped(lab: &dyn Lab, architecture: u32, warnings: String) -> Result<Code> {
 
 /// `--kernel FILE`
 fn edited(path: &Path, nvrtc: Result<Nvrtc, Missing>, target: Target) -> Result<Code> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| usage(format!("cannot read kernel file `{}`: {error}", path.display())))?;
+    let text = fs::read_to_string(path).map_err(|error| {
+        let why = match error.kind() {
+            std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+            _ => error.to_string(),
+        };
+        usage(format!(
+            "cannot read kernel file `{}`: {why}; begin with a copy of one of kernels/",
+            path.display()
+        ))
+    })?;
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("ptx") => Ok(Code {
             images: vec![Image::Ptx(text)],
@@ -181,7 +189,10 @@ fn edited(path: &Path, nvrtc: Result<Nvrtc, Missing>, target: Target) -> Result<
             let name = path.display().to_string();
             compile(&nvrtc, &Source { name, text, common, edited: true }, target)
         }
-        _ => Err(usage(format!("`--kernel {}` is neither a .cu nor a .ptx file", path.display()))),
+        _ => Err(usage(format!(
+            "`--kernel {}` is neither a .cu nor a .ptx file; rename it as what it holds",
+            path.display()
+        ))),
     }
 }
 

@@ -1,18 +1,38 @@
 //! The `labs` command: parse, run, report.
 
+use std::io::Write as _;
+use std::panic::{PanicHookInfo, catch_unwind, set_hook};
 use std::process::ExitCode;
 
 use labs::cli::{self, Command, Request};
-use labs::{doctor, exercise, explain, failure, lab, records, run, session, verify};
+use labs::{doctor, exercise, explain, failure, lab, records, session, verify};
 
 fn main() -> ExitCode {
+    // A library that gives up, or a full disk behind standard output, is told in a line as every other failure is.
+    if std::env::var_os("RUST_BACKTRACE").is_none() {
+        set_hook(Box::new(tell));
+    }
+    catch_unwind(run).unwrap_or(ExitCode::FAILURE)
+}
+
+fn tell(panic: &PanicHookInfo<'_>) {
+    let payload = panic.payload();
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let what = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+    let place =
+        panic.location().map(|place| format!(" ({}:{})", place.file(), place.line())).unwrap_or_default();
+    let _ =
+        writeln!(std::io::stderr(), "labs: stopped by a fault: {what}{place}; RUST_BACKTRACE=1 shows more");
+}
+
+fn run() -> ExitCode {
     let request = match cli::parse(std::env::args_os()) {
         Ok(request) => request,
         Err(error) => error.exit(),
     };
     let outcome = match request {
         Request::Run { stem, args, places } => match lab::find(stem) {
-            Some(lab) => run::run(lab, &args, places),
+            Some(lab) => labs::run::run(lab, &args, places),
             None => Err(failure::failed(format!("the lab `{stem}` is not in the registry"))),
         },
         Request::Other(command) => match command {
@@ -28,7 +48,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("labs: {error:#}");
+            let _ = writeln!(anstream::stderr(), "labs: {error:#}");
             ExitCode::from(failure::kind_of(&error).exit_code())
         }
     }

@@ -39,30 +39,30 @@ pub fn run(lab: &'static dyn Lab, args: &RunArgs, places: BTreeMap<String, Vec<C
         // An unwritable place is found out before the work, not after it.
         store::can_write(out).map_err(|error| usage(format!("{error}; choose another --out")))?;
     }
+    let started = draft::now();
     match (args.check, args.backend) {
         (Some(_), BackendChoice::Cuda) => {
             Err(usage("`--check races` is the simulator's; leave `--backend cuda` away"))
         }
-        (Some(CheckChoice::Races), _) => simulate::races(lab, &job),
+        (Some(CheckChoice::Races), _) => simulate::races(lab, &job, args),
         (None, BackendChoice::Sim) => simulate::run(lab, &job, args),
-        (None, BackendChoice::Cuda) => measure(lab, &job, args),
-        (None, BackendChoice::Auto) => measure(lab, &job, args).or_else(|error| {
-            // A lab that reached its checks has a GPU; everything before that is what the simulator is for.
-            match error.downcast_ref::<Failure>() {
-                Some(failure) if failure.kind == Kind::Lacks => {
-                    anstream::eprintln!("the simulator runs, since {failure}");
-                    simulate::run(lab, &job, args)
-                }
-                _ => Err(error),
+        (None, BackendChoice::Cuda) => show(lab, args, on_gpu(&job)?, &started),
+        (None, BackendChoice::Auto) => {
+            let mut at_work = false;
+            match on_gpu_watched(&job, &mut |message| at_work |= matches!(message, Message::Case { .. })) {
+                Ok(report) => show(lab, args, report, &started),
+                // A session that began its first case has a GPU; what it lacks then, memory say, the simulator
+                // lacks all the more. Everything before that is what the simulator is for.
+                Err(error) => match error.downcast_ref::<Failure>() {
+                    Some(failure) if failure.kind == Kind::Lacks && !at_work => {
+                        anstream::eprintln!("the simulator runs, since {failure}");
+                        simulate::run(lab, &job, args)
+                    }
+                    _ => Err(error),
+                },
             }
-        }),
+        }
     }
-}
-
-fn measure(lab: &'static dyn Lab, job: &Job, args: &RunArgs) -> Result<()> {
-    let started = draft::now();
-    let report = on_gpu(job)?;
-    show(lab, args, report, &started)
 }
 
 /// Runs a job in a child process with a progress bar.
@@ -70,8 +70,15 @@ fn measure(lab: &'static dyn Lab, job: &Job, args: &RunArgs) -> Result<()> {
 /// # Errors
 /// As [`session::in_child`].
 pub fn on_gpu(job: &Job) -> Result<Report> {
+    on_gpu_watched(job, &mut |_| ())
+}
+
+fn on_gpu_watched(job: &Job, watch: &mut dyn FnMut(&Message)) -> Result<Report> {
     let bar = progress();
-    let outcome = session::in_child(job, &mut |message| advance(&bar, message));
+    let outcome = session::in_child(job, &mut |message| {
+        advance(&bar, message);
+        watch(message);
+    });
     bar.finish_and_clear();
     outcome
 }

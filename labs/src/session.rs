@@ -169,7 +169,12 @@ pub fn run(
 ) -> Result<Report> {
     let began = Instant::now();
     for image in &code.images {
-        backend.load(image)?;
+        backend.load(image).map_err(|error| match &job.kernel {
+            Some(file) => {
+                Failure { kind: kind_of(&error), message: format!("`{}`: {error:#}", file.display()) }.into()
+            }
+            None => error,
+        })?;
     }
     let selection = select(job, lab, backend.device().architecture, simulated);
     let kernels = resources(&selection, backend)?;

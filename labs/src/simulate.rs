@@ -303,11 +303,12 @@ fn csv(outcome: &Outcomes) -> Result<String> {
 ///
 /// # Errors
 /// A correct variant that races; a wrong one that is caught by no race and by no result.
-pub fn races(lab: &'static dyn Lab, job: &Job) -> Result<()> {
+pub fn races(lab: &'static dyn Lab, job: &Job, args: &RunArgs) -> Result<()> {
     let job = at_smallest(lab, job);
     let chosen =
         |variant: &&Variant| job.variants.is_empty() || job.variants.iter().any(|name| name == variant.name);
     let mut surprise = None;
+    let mut text = String::new();
     for variant in lab.variants().iter().filter(chosen) {
         let (races, caught) = watch(lab, &job, variant)?;
         let found = races.races.len();
@@ -316,13 +317,22 @@ pub fn races(lab: &'static dyn Lab, job: &Job) -> Result<()> {
             1 => "1 race".to_owned(),
             n => format!("{n} races"),
         };
-        anstream::println!("{}: {word}", variant.name);
+        let mut told = format!("{}: {word}\n", variant.name);
         if found > 0 {
-            anstream::println!("{races}");
+            told += &format!("{races}\n");
+        }
+        match args.out {
+            Some(_) => text += &told,
+            // Looking takes a while: each variant is told as soon as it is known.
+            None => run::deliver(None, &told)?,
         }
         match variant.declared {
             Outcome::Correct if found > 0 => {
                 surprise = Some(format!("{} is declared correct, and races", variant.name))
+            }
+            Outcome::Correct if caught => {
+                surprise =
+                    Some(format!("{} gives a wrong result; leave --check away to see it", variant.name));
             }
             Outcome::Wrong | Outcome::Undefined if found == 0 && !caught => {
                 surprise = Some(format!(
@@ -332,6 +342,9 @@ pub fn races(lab: &'static dyn Lab, job: &Job) -> Result<()> {
             }
             _ => {}
         }
+    }
+    if args.out.is_some() {
+        run::deliver(args.out.as_deref(), &text)?;
     }
     surprise.map_or(Ok(()), |what| Err(failed(what)))
 }

@@ -13,7 +13,7 @@ use crate::record::{Record, SCHEMA};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It can't be read or written.
-    #[error("cannot {action} `{}`: {cause}", path.display())]
+    #[error("cannot {action} `{}`: {}", path.display(), why(cause))]
     Io {
         /// `read` or `write`.
         action: &'static str,
@@ -32,6 +32,14 @@ pub enum Error {
         /// Where and why.
         cause: String,
     },
+}
+
+/// The commonest cause reads the same on every system.
+fn why(cause: &std::io::Error) -> String {
+    match cause.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        _ => cause.to_string(),
+    }
 }
 
 /// Reads a YAML file into a type; `what` names the kind of file in errors.
@@ -95,8 +103,16 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 /// As [`write_text`], for what is no text.
+///
+/// What is no file, a pipe or a terminal say, is written to as it stands; a link stays one.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let io = |cause| Error::Io { action: "write", path: path.into(), cause };
+    if is_stream(path) {
+        let mut stream = fs::OpenOptions::new().append(true).open(path).map_err(io)?;
+        return stream.write_all(bytes).map_err(io);
+    }
+    let linked = path.is_symlink().then(|| fs::canonicalize(path).ok()).flatten();
+    let path = linked.as_deref().unwrap_or(path);
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -116,12 +132,25 @@ pub fn can_write(path: &Path) -> Result<(), Error> {
     if path.is_dir() {
         return Err(io(std::io::Error::other("it is a folder")));
     }
+    if is_stream(path) {
+        return Ok(());
+    }
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
+    if !folder.is_dir() {
+        let missing = format!("there is no folder `{}`", folder.display());
+        return Err(io(std::io::Error::other(missing)));
+    }
     // The temporary file's name would only confuse: the kind of the error tells enough.
     tempfile::NamedTempFile::new_in(folder).map(drop).map_err(|error| io(error.kind().into()))
+}
+
+/// `/dev/stdout` is one even where it leads to a file.
+fn is_stream(path: &Path) -> bool {
+    let device = cfg!(unix) && path.starts_with("/dev");
+    fs::metadata(path).is_ok_and(|what| !what.is_dir() && (device || !what.is_file()))
 }
 
 /// A temporary file is private to its owner; what it becomes is an ordinary file.

@@ -98,7 +98,9 @@ impl Cuda {
                 return Ok(function);
             }
         }
-        Err(failed(format!("the code has no kernel `{name}`; it must be declared `extern \"C\" __global__`")))
+        Err(failed(format!(
+            "the code has no kernel `{name}`; it must be declared `extern \"C\" __global__`, or its variant left out by --variant"
+        )))
     }
 
     fn enqueue(&mut self, step: &Step) -> Result<()> {

@@ -62,7 +62,7 @@ impl Sim {
             self.modules.iter().rev().find(|(module, _)| has(module)).map(|(_, loaded)| loaded.clone());
         let loaded = loaded.ok_or_else(|| {
             let name = &launch.kernel;
-            failed(format!("the code has no kernel `{name}`; it must be declared `extern \"C\" __global__`"))
+            failed(format!("the code has no kernel `{name}`; it must be declared `extern \"C\" __global__`, or its variant left out by --variant"))
         })?;
         let arguments: Vec<Vec<u8>> = launch.arguments.iter().map(|argument| bytes(*argument)).collect();
         let arguments: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();

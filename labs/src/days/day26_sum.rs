@@ -9,7 +9,7 @@ use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::baseline;
 use crate::exercise::{Exercise, Goal};
 use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Variant};
-use crate::measure::{Bench, Cache, Work};
+use crate::measure::{Bench, Cache, Work, host_bytes};
 
 /// Threads a block, in every variant.
 const BLOCK: u32 = 256;
@@ -198,7 +198,7 @@ fn attempt(backend: &mut dyn Backend) -> Result<Vec<Goal>> {
     for n in EXERCISE_SIZES {
         // The input ends where the size does: what is read past it shows.
         let input = backend.allocate(n * 4)?;
-        backend.write(input, &bytes_of(n, exact(n, SEED).map(|value| value as f32)))?;
+        backend.write(input, &bytes_of(n, exact(n, SEED).map(|value| value as f32))?)?;
         let blocks = u32::try_from(n.div_ceil(u64::from(BLOCK)))?;
         let arguments = vec![Argument::Buffer(input), Argument::Buffer(total), Argument::U64(n)];
         backend.counts();
@@ -255,7 +255,7 @@ fn with_reset(bench: &mut Bench<'_>, case: &Case, sum: &Sums, work: &Work<'_>) -
 
 fn error_on_uniform(bench: &mut Bench<'_>, case: &Case, sum: &Sums) -> Result<()> {
     let n = bench.largest_size;
-    let input = bench.input("uniform", n * 4, |bench| Ok(bytes_of(n, uniform(n, bench.seed))))?;
+    let input = bench.input("uniform", n * 4, |bench| bytes_of(n, uniform(n, bench.seed)))?;
     let n = sum.n;
     let reference = bench.reference("uniform", n, |seed| kahan(uniform(n, seed).map(f64::from)));
     let mut errors = Vec::new();
@@ -355,7 +355,7 @@ impl Sums {
 
 fn exact_input(bench: &mut Bench<'_>) -> Result<Buffer> {
     let n = bench.largest_size;
-    bench.input("exact", n * 4, |bench| Ok(bytes_of(n, exact(n, bench.seed).map(|value| value as f32))))
+    bench.input("exact", n * 4, |bench| bytes_of(n, exact(n, bench.seed).map(|value| value as f32)))
 }
 
 /// Integers whose sums are exact in f32 in any order: those above zero add up to at most 2^24, and so do those
@@ -386,12 +386,12 @@ fn uniform(n: u64, seed: u64) -> impl Iterator<Item = f32> {
     (0..n).map(move |_| random.f32())
 }
 
-fn bytes_of(n: u64, values: impl Iterator<Item = f32>) -> Vec<u8> {
-    let mut bytes = vec![0; n as usize * 4];
+fn bytes_of(n: u64, values: impl Iterator<Item = f32>) -> Result<Vec<u8>> {
+    let mut bytes = host_bytes(n.saturating_mul(4))?;
     for (place, value) in bytes.chunks_exact_mut(4).zip(values) {
         place.copy_from_slice(&value.to_le_bytes());
     }
-    bytes
+    Ok(bytes)
 }
 
 /// Kahan's compensated sum (W. Kahan, "Further remarks on reducing truncation errors", CACM 8(1), 1965).
