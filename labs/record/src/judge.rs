@@ -305,13 +305,17 @@ impl Evidence<'_> {
 
 /// Along a stretch, the largest at most `percent` above the smallest.
 fn flat(points: &[(f64, Interval)], percent: f64) -> Result<Finding, Unjudged> {
-    let intervals = || points.iter().map(|(_, interval)| *interval);
-    let max = intervals().reduce(|a, b| if b.value > a.value { b } else { a });
-    let min = intervals().reduce(|a, b| if b.value < a.value { b } else { a });
-    let (Some(max), Some(min)) = (max, min) else {
+    if points.is_empty() {
         return Err((Verdict::NotMeasured, "there is nothing along the axis".to_owned()));
+    }
+    let most = |number: fn(&Interval) -> f64| points.iter().map(|(_, i)| number(i)).fold(f64::MIN, f64::max);
+    let least = |number: fn(&Interval) -> f64| points.iter().map(|(_, i)| number(i)).fold(f64::MAX, f64::min);
+    // A place in the middle counts as well, if its sessions reach beyond the others.
+    let spread = Interval {
+        value: most(|i| i.value) / least(|i| i.value),
+        low: (most(|i| i.low) / least(|i| i.high)).max(1.0),
+        high: most(|i| i.high) / least(|i| i.low),
     };
-    let spread = max.over(min);
     let threshold = 1.0 + percent / 100.0;
     Ok(numbers(Side::Below.verdict(spread, threshold), spread, threshold))
 }
