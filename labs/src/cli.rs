@@ -124,7 +124,7 @@ pub struct RunArgs {
     /// Samples to take of each time, instead of as many as it needs to settle
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub samples: Option<u32>,
-    /// Seed of inputs and of the order of measuring
+    /// Seed of inputs, of the order of measuring, and of a shuffled schedule
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = seed)]
     pub seed: u64,
     /// Run this edited kernel file (.cu or .ptx) in place of the lab's
@@ -133,6 +133,9 @@ pub struct RunArgs {
     /// Look for data races on the simulator instead of measuring
     #[arg(long, value_enum, conflicts_with = "format")]
     pub check: Option<CheckChoice>,
+    /// In which order the simulator lets blocks and warps run
+    #[arg(long, value_enum, conflicts_with = "check")]
+    pub schedule: Option<ScheduleChoice>,
     /// How to print the results
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
@@ -157,6 +160,17 @@ pub enum BackendChoice {
 pub enum CheckChoice {
     /// Accesses to one location that nothing orders, under several schedules
     Races,
+}
+
+/// The order of blocks and warps on the simulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ScheduleChoice {
+    /// In order, each in its turn; what it does without this option
+    Fair,
+    /// In an order drawn by the seed
+    Shuffled,
+    /// The latest block first, and one starved: what relies on an order fails
+    Adversarial,
 }
 
 /// How results are printed.

@@ -40,12 +40,18 @@ pub fn run(lab: &'static dyn Lab, args: &RunArgs, places: BTreeMap<String, Vec<C
         store::can_write(out).map_err(|error| usage(format!("{error}; choose another --out")))?;
     }
     let started = draft::now();
+    let simulators = match (args.check, args.schedule) {
+        (Some(_), _) => Some("--check races"),
+        (None, Some(_)) => Some("--schedule"),
+        (None, None) => None,
+    };
+    if let (Some(option), BackendChoice::Cuda) = (simulators, args.backend) {
+        return Err(usage(format!("`{option}` is the simulator's; leave `--backend cuda` away")));
+    }
     match (args.check, args.backend) {
-        (Some(_), BackendChoice::Cuda) => {
-            Err(usage("`--check races` is the simulator's; leave `--backend cuda` away"))
-        }
         (Some(CheckChoice::Races), _) => simulate::races(lab, &job, args),
         (None, BackendChoice::Sim) => simulate::run(lab, &job, args),
+        (None, _) if args.schedule.is_some() => simulate::run(lab, &job, args),
         (None, BackendChoice::Cuda) => show(lab, args, on_gpu(&job)?, &started),
         (None, BackendChoice::Auto) => {
             let mut at_work = false;

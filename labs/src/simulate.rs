@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::backend::Counts;
 use crate::backend::sim::Sim;
-use crate::cli::{Format, RunArgs};
+use crate::cli::{Format, RunArgs, ScheduleChoice};
 use crate::failure::{failed, usage};
 use crate::lab::{self, Lab, Simulated, Variant};
 use crate::session::{self, Job, Report};
@@ -40,7 +40,12 @@ pub fn run(lab: &'static dyn Lab, job: &Job, args: &RunArgs) -> Result<()> {
             lab.stem()
         )));
     }
-    let mut report = session(lab, job, Options { seed: job.seed, ..Options::default() })?;
+    let order = match args.schedule {
+        None | Some(ScheduleChoice::Fair) => Order::Fair,
+        Some(ScheduleChoice::Shuffled) => Order::Shuffled,
+        Some(ScheduleChoice::Adversarial) => Order::Adversarial,
+    };
+    let mut report = session(lab, job, Options { seed: job.seed, order, ..Options::default() })?;
     catch_undefined(lab, job, &mut report)?;
     if !report.warnings.is_empty() {
         anstream::eprintln!("{}", report.warnings.trim_end());

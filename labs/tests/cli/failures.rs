@@ -160,6 +160,32 @@ labs: block_tree gives a wrong result; leave --check away to see it
     );
 }
 
+/// The kernel's last block decides the total, so that the order of blocks is what the check refuses.
+#[test]
+fn a_schedule_is_the_one_that_was_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "
+        .version 6.3\n.target sm_75\n.address_size 64
+        .visible .entry global_atomic(.param .u64 in, .param .u64 total, .param .u64 n) {
+        .reg .b32 %r<2>; .reg .f32 %f<2>; .reg .b64 %rd<3>;
+        ld.param.u64 %rd1, [total]; cvta.to.global.u64 %rd2, %rd1;
+        mov.u32 %r1, %ctaid.x; cvt.rn.f32.u32 %f1, %r1; st.global.f32 [%rd2], %f1; ret; }";
+    fs::write(folder.path().join("last.ptx"), text).unwrap();
+    let last = |more: &[&str]| {
+        let common = ["day26", "--size", "4096", "--variant", "global_atomic", "--kernel", "last.ptx"];
+        let ran = labs_in(folder.path(), &[&common, more].concat()).code(1).get_output().clone();
+        let told = String::from_utf8(ran.stderr).unwrap();
+        told.split("the total is ").nth(1).unwrap().split(',').next().unwrap().to_owned()
+    };
+    assert_eq!(last(&["--backend", "sim"]), "15");
+    assert_eq!(last(&["--schedule", "fair"]), "15");
+    assert_ne!(last(&["--schedule", "adversarial"]), "15");
+    let shuffled: Vec<String> =
+        ["1", "2", "3", "4"].iter().map(|seed| last(&["--schedule", "shuffled", "--seed", seed])).collect();
+    assert!(shuffled.iter().any(|total| *total != shuffled[0]), "{shuffled:?}");
+    assert_eq!(last(&["--schedule", "shuffled", "--seed", "1"]), shuffled[0], "a seed gives one order");
+}
+
 #[test]
 fn a_place_named_twice_is_one() {
     labs("day26 --backend sim --size 32 --size 32 --variant block_tree --format csv").success().stdout_eq(

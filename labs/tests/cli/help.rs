@@ -76,7 +76,7 @@ Options:
           Samples to take of each time, instead of as many as it needs to settle
 
       --seed <N>
-          Seed of inputs and of the order of measuring
+          Seed of inputs, of the order of measuring, and of a shuffled schedule
           
           [default: 1]
 
@@ -88,6 +88,14 @@ Options:
 
           Possible values:
           - races: Accesses to one location that nothing orders, under several schedules
+
+      --schedule <SCHEDULE>
+          In which order the simulator lets blocks and warps run
+
+          Possible values:
+          - fair:        In order, each in its turn; what it does without this option
+          - shuffled:    In an order drawn by the seed
+          - adversarial: The latest block first, and one starved: what relies on an order fails
 
       --format <FORMAT>
           How to print the results

@@ -135,6 +135,25 @@ labs: cannot read kernel file `missing.cu`: there is no such file; begin with a 
 labs: `--check races` is the simulator's; leave `--backend cuda` away
 
 "#]];
+    a_schedule_is_the_simulators: "day26 --schedule fair --backend cuda" => str![[r#"
+labs: `--schedule` is the simulator's; leave `--backend cuda` away
+
+"#]];
+    races_are_looked_for_under_all_schedules: "day26 --schedule fair --check races" => str![[r#"
+error: the argument '--schedule <SCHEDULE>' cannot be used with '--check <CHECK>'
+
+Usage: labs day26 --schedule <SCHEDULE>
+
+For more information, try '--help'.
+
+"#]];
+    an_unknown_schedule: "day26 --schedule random" => str![[r#"
+error: invalid value 'random' for '--schedule <SCHEDULE>'
+  [possible values: fair, shuffled, adversarial]
+
+For more information, try '--help'.
+
+"#]];
     races_are_told_in_words: "day26 --check races --format csv" => str![[r#"
 error: the argument '--check <CHECK>' cannot be used with '--format <FORMAT>'
 
