@@ -108,6 +108,19 @@ impl Tree {
         self.records.iter().find(|filed| filed.record.lab == lab && filed.slug == gpu)
     }
 
+    /// What is published of a lab on a GPU.
+    ///
+    /// # Errors
+    /// Nothing is.
+    pub fn published_figures(&self, lab: &str, gpu: &str) -> Result<&Published, String> {
+        let found = self.published.iter().find(|(slug, found)| slug == gpu && found.lab == lab);
+        found.map(|(_, found)| found).ok_or_else(|| {
+            let there: Vec<String> =
+                self.published.iter().map(|(slug, found)| format!("{slug}/{}", found.lab)).collect();
+            format!("nothing is published for {gpu}/{lab}; there are: {}", there.join(", "))
+        })
+    }
+
     /// The newest record of a lab, by the start of its last sitting.
     pub fn newest(&self, lab: &str) -> Option<&FiledRecord> {
         let last = |filed: &&FiledRecord| {

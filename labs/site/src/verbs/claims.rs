@@ -103,7 +103,7 @@ fn class(verdict: Verdict) -> &'static str {
 }
 
 /// The verdict as a sign and a word: colour is not the only mark.
-fn badge(verdict: Verdict, draft: bool) -> String {
+pub(super) fn badge(verdict: Verdict, draft: bool) -> String {
     let sign = match verdict {
         Verdict::Holds => "✓",
         Verdict::Fails => "✗",

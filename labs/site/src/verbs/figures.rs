@@ -10,15 +10,30 @@ use super::selection;
 use crate::arguments::Arguments;
 use crate::html;
 use crate::page::Page;
-use crate::quantity::{Form, Quantity, show};
+use crate::quantity::{Form, Provenance, Quantity, show};
 use crate::tree::FiledRecord;
 
-/// `figure(name=.., variant=.., <axis>=..)`: a handle of one figure.
+/// `figure(name=.., variant=.., <axis>=..)`: a handle of one figure of the record; with `published=` of one published
+/// elsewhere.
 pub(super) fn figure(page: &Page, arguments: &mut Arguments) -> Result<String, String> {
     let lab = page.lab_name(arguments)?;
     let (name, variant) = (arguments.need("name")?, arguments.text("variant")?);
+    let published = arguments.text("published")?;
     let at = arguments.axes()?;
     selection::known_figure(page.lab_entry(&lab)?, &name)?;
+    if let Some(gpu) = published {
+        let found = page.tree.published_figures(&lab, &gpu)?;
+        let figures = page.lab_entry(&lab)?.with_derived(&found.compared());
+        let figure = selection::single(&figures, &name, variant.as_deref(), &at)?.ok_or_else(|| {
+            format!(
+                "nothing of the kind is published; {}",
+                selection::what_there_is(&figures, &name, variant.as_deref())
+            )
+        })?;
+        let origin = format!("published, not measured here: {}, {}", found.gpu.name, found.source.title);
+        let provenance = Provenance { origin, draft: false };
+        return Ok(page.keep(Quantity::Figure(Box::new(figure.clone()), provenance)));
+    }
     let quantity = match page.record(&lab) {
         Err(_) => Quantity::Missing(format!("not measured on {}", page.edition.gpu)),
         Ok(filed) => {

@@ -9,6 +9,7 @@ mod foot;
 mod lists;
 mod selection;
 mod tables;
+mod verdicts;
 
 use std::sync::Arc;
 
@@ -33,13 +34,14 @@ const INLINE: [(&str, Verb); 5] = [
 ];
 
 /// Verbs that print a block.
-const BLOCKS: [(&str, Verb); 13] = [
+const BLOCKS: [(&str, Verb); 14] = [
     ("table", tables::table),
     ("published", tables::published),
     ("output", tables::output),
     ("chart", chart::chart),
     ("claim", claims::claim),
     ("claims", claims::claims),
+    ("verdicts", verdicts::verdicts),
     ("instructions", code::instructions),
     ("variant_diff", code::variant_diff),
     ("resources", code::resources),

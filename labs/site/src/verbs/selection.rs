@@ -108,6 +108,31 @@ pub(super) fn known_figure(lab: &LabEntry, name: &str) -> Result<(), String> {
     Err(format!("the lab makes no figure `{name}`; it makes: {}", names.join(", ")))
 }
 
+/// The one figure that a name, a variant and places single out, if there is one.
+///
+/// # Errors
+/// Several fit.
+pub(super) fn single<'a>(
+    figures: &'a [Figure],
+    name: &str,
+    variant: Option<&str>,
+    at: &At,
+) -> Result<Option<&'a Figure>, String> {
+    let fits = |figure: &&Figure| {
+        figure.name == name
+            && figure.variant.as_deref() == variant
+            && at.iter().all(|(axis, place)| figure.at.get(axis) == Some(place))
+    };
+    let found: Vec<&Figure> = figures.iter().filter(fits).collect();
+    match found.as_slice() {
+        [] => Ok(None),
+        [figure] => Ok(Some(figure)),
+        [first, ..] => {
+            Err(format!("{} figures fit; `{}` is one: name more axes", found.len(), first.describe()))
+        }
+    }
+}
+
 /// The one figure of a record that a name, a variant and places single out; the inner error says why the record
 /// has none, for the page to show.
 ///
@@ -120,22 +145,8 @@ pub(super) fn one<'a>(
     variant: Option<&str>,
     at: &At,
 ) -> Result<Result<&'a Figure, String>, String> {
-    let fits = |figure: &&Figure| {
-        figure.name == name
-            && figure.variant.as_deref() == variant
-            && at.iter().all(|(axis, place)| figure.at.get(axis) == Some(place))
-    };
-    let found: Vec<&Figure> = filed.figures.iter().filter(fits).collect();
-    match found.as_slice() {
-        [figure] => return Ok(Ok(figure)),
-        [] => {}
-        [first, ..] => {
-            return Err(format!(
-                "{} figures fit; `{}` is one: name more axes",
-                found.len(),
-                first.describe()
-            ));
-        }
+    if let Some(figure) = single(&filed.figures, name, variant, at)? {
+        return Ok(Ok(figure));
     }
     let absent = filed
         .record
@@ -159,7 +170,7 @@ fn places_text(at: &At) -> String {
 }
 
 /// The nearest things that exist: the variants of the figure, or its axes with their places.
-fn what_there_is(figures: &[Figure], name: &str, variant: Option<&str>) -> String {
+pub(super) fn what_there_is(figures: &[Figure], name: &str, variant: Option<&str>) -> String {
     let named: Vec<&Figure> = figures.iter().filter(|figure| figure.name == name).collect();
     if named.is_empty() {
         let names: BTreeSet<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();

@@ -95,12 +95,7 @@ pub(super) fn published(page: &Page, arguments: &mut Arguments) -> Result<String
     };
     let gpu = arguments.need("gpu")?;
     let selection = Selection::read(arguments, "rows")?;
-    let Some((_, found)) = page.tree.published.iter().find(|(slug, found)| *slug == gpu && found.lab == lab)
-    else {
-        let there: Vec<String> =
-            page.tree.published.iter().map(|(slug, found)| format!("{slug}/{}", found.lab)).collect();
-        return Err(format!("nothing is published for {gpu}/{lab}; there are: {}", there.join(", ")));
-    };
+    let found = page.tree.published_figures(&lab, &gpu)?;
     let entry = page.tree.manifest.labs.get(&lab);
     let order: Vec<&str> = entry
         .map_or_else(Vec::new, |entry| entry.variants.iter().map(|variant| variant.name.as_str()).collect());

@@ -232,3 +232,38 @@ fn ids_are_unique_when_a_chart_comes_twice() {
     let page = course.page(None, false);
     assert_eq!(page.matches("role=\"img\"").count(), 2);
 }
+
+#[test]
+fn claims_are_judged_on_published_figures_side_by_side() {
+    let course = Course::new();
+    let path = course.path("verification/published/made-up-gpu-three/day99_pair.yaml");
+    let text = fs::read_to_string(&path).unwrap();
+    // The source is silent on the size of the fast one: the course says where it compares.
+    let more = "- {name: time, variant: fast, unit: ns, kind: duration, median: 700000.0, samples: ['700000']}\ncompared_at: {size: 4096}\n";
+    fs::write(&path, format!("{}{more}", text.replace("at: {size: 4096}, ", ""))).unwrap();
+    let published = |variant: &str| {
+        format!("figure(name=\"time\", variant=\"{variant}\", size=4096, published=\"made-up-gpu-three\")")
+    };
+    course.chapter(&format!(
+        "# Pair\n\nThere it takes <% {} | quantity %>, the other <% ratio(of={}, to={}) | times %>.\n\n\
+         <% verdicts(claims=[\"fast_is_faster\", \"needs_new_hardware\"], caption=\"Here and there\") %>\n",
+        published("fast"),
+        published("slow"),
+        published("fast")
+    ));
+    let page = course.page(None, false);
+    assert!(page.contains(">700\u{a0}µs</span>") && page.contains("1.11×"), "{page}");
+    assert!(page.contains("title=\"published, not measured here: Made-up GPU Three"), "{page}");
+    let table = page.split("<caption>").nth(1).unwrap().split("</table>").next().unwrap();
+    let heads: Vec<usize> = ["GPU One", "GPU Two", "GPU Three <span class=\"note\">published"]
+        .iter()
+        .map(|head| table.find(head).unwrap_or_else(|| panic!("no {head} in {table}")))
+        .collect();
+    assert!(heads.is_sorted());
+    for (class, times) in [("verdict holds", 2), ("verdict fails", 2), ("verdict not-applicable", 2)] {
+        assert_eq!(table.matches(class).count(), times, "{class}: {table}");
+    }
+    for value in ["4.25×", "1.25×", "1.11×"] {
+        assert!(table.contains(value), "{value}: {table}");
+    }
+}

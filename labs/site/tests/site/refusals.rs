@@ -53,6 +53,9 @@ fn unknown_names() {
         &["made-up-gpu-three/day99_pair"],
     );
     check("<% claim(id=\"a\", lab=\"day98\") %>", &["`day98`", "day99_pair"]);
+    check("<% verdicts(claims=[\"nothing\"]) %>", &["`nothing`", "fast_is_faster, needs_new_hardware"]);
+    let elsewhere = "figure(name=\"time\", variant=\"fast\", published=\"made-up-gpu-three\")";
+    check(&format!("<% {elsewhere} | quantity %>"), &["nothing of the kind is published", "slow"]);
 }
 
 #[test]
