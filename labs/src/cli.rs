@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use labs_record::Coordinate;
 
-use crate::lab::{self, Axis, Lab, Places};
+use crate::lab::{self, Axis, Lab, Mode, Places};
 
 /// GPU atomic contention, one lab at a time
 ///
@@ -214,7 +214,20 @@ fn lab_command(lab: &'static dyn Lab) -> clap::Command {
         .about(lab.question())
         .long_about(lab.question())
         .mut_arg("variants", |arg| arg.value_parser(PossibleValuesParser::new(variants)));
-    lab.axes().into_iter().fold(command, |command, axis| command.arg(axis_option(axis)))
+    let command = lab.axes().into_iter().fold(command, |command, axis| command.arg(axis_option(axis)));
+    match lab.modes() {
+        [] => command,
+        modes => command.arg(mode_option(modes)),
+    }
+}
+
+fn mode_option(modes: &'static [Mode]) -> Arg {
+    let names = modes.iter().map(|mode| PossibleValue::new(mode.name).help(mode.help));
+    Arg::new("mode")
+        .long("mode")
+        .help("A choice of places by its name")
+        .value_parser(PossibleValuesParser::new(names))
+        .conflicts_with_all(modes.iter().map(|mode| mode.axis))
 }
 
 fn axis_option(axis: Axis) -> Arg {
@@ -262,16 +275,20 @@ pub fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Requ
 }
 
 fn places(lab: &dyn Lab, options: &ArgMatches) -> BTreeMap<String, Vec<Coordinate>> {
-    lab.axes()
-        .into_iter()
-        .filter_map(|axis| {
-            let mut once: Vec<Coordinate> = Vec::new();
-            for place in options.get_many::<Coordinate>(axis.name)? {
-                if !once.contains(place) {
-                    once.push(place.clone());
-                }
+    let named = lab.axes().into_iter().filter_map(|axis| {
+        let mut once: Vec<Coordinate> = Vec::new();
+        for place in options.get_many::<Coordinate>(axis.name)? {
+            if !once.contains(place) {
+                once.push(place.clone());
             }
-            Some((axis.name.to_owned(), once))
-        })
-        .collect()
+        }
+        Some((axis.name.to_owned(), once))
+    });
+    // A lab without modes has no such option.
+    let wanted = options.try_get_one::<String>("mode").ok().flatten();
+    let mode = lab.modes().iter().find(|mode| wanted.is_some_and(|wanted| wanted == mode.name));
+    let moded = mode.map(|mode| {
+        (mode.axis.to_owned(), mode.places.iter().map(|place| Coordinate::Number(*place)).collect())
+    });
+    named.chain(moded).collect()
 }

@@ -71,6 +71,19 @@ pub enum Places {
     OneOf(&'static [&'static str]),
 }
 
+/// A named choice of places on one axis: `--mode NAME` stands for the axis's own option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mode {
+    /// `sweep`
+    pub name: &'static str,
+    /// Help text.
+    pub help: &'static str,
+    /// The axis.
+    pub axis: &'static str,
+    /// Its places.
+    pub places: &'static [u64],
+}
+
 /// The kernel file, the PTX and the claims that ship inside the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shipped {
@@ -180,6 +193,11 @@ pub trait Lab: Sync {
 
     /// Its axes.
     fn axes(&self) -> Vec<Axis>;
+
+    /// Its modes, if it has any: choices of places that have a name.
+    fn modes(&self) -> &'static [Mode] {
+        &[]
+    }
 
     /// The figures it makes.
     fn figures(&self) -> Vec<FigureEntry>;

@@ -1,6 +1,7 @@
 //! Measuring: warm-ups, samples until they settle, a check after every one.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -131,7 +132,7 @@ pub struct Bench<'a> {
     pub alive: &'a mut dyn FnMut(),
     sensors: Sensors,
     inputs: HashMap<&'static str, Buffer>,
-    references: HashMap<(&'static str, u64), f64>,
+    references: HashMap<(&'static str, u64), Rc<[f64]>>,
     findings: Findings,
     timing: bool,
     only_checks: bool,
@@ -206,12 +207,22 @@ impl<'a> Bench<'a> {
 
     /// A number worked out on the host that stays for the session: the reference `name` at this size.
     pub fn reference(&mut self, name: &'static str, size: u64, make: impl FnOnce(u64) -> f64) -> f64 {
+        self.references(name, size, |seed| vec![make(seed)]).first().copied().unwrap_or(f64::NAN)
+    }
+
+    /// As [`Bench::reference`], for several numbers that one pass over an input gives.
+    pub fn references(
+        &mut self,
+        name: &'static str,
+        size: u64,
+        make: impl FnOnce(u64) -> Vec<f64>,
+    ) -> Rc<[f64]> {
         if let Some(known) = self.references.get(&(name, size)) {
-            return *known;
+            return known.clone();
         }
-        let made = make(self.seed);
+        let made: Rc<[f64]> = make(self.seed).into();
         (self.alive)();
-        self.references.insert((name, size), made);
+        self.references.insert((name, size), made.clone());
         made
     }
 

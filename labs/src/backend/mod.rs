@@ -154,11 +154,11 @@ pub struct Counts {
     pub global_atomics: u64,
     /// The same after what the compiler is predicted to fold within a warp.
     pub global_after_folding: u64,
-    /// The most atomic operations on one word of global memory.
+    /// The most atomic operations on one word of global memory, after what the compiler is predicted to fold.
     pub global_queue: u64,
     /// Atomic operations on shared memory, one a lane.
     pub shared_atomics: u64,
-    /// The most atomic operations on one word of a block's shared memory.
+    /// The most atomic operations on one word of a block's shared memory, after folding.
     pub shared_queue: u64,
     /// Compare-and-swaps that found another value than the expected one.
     pub failed_swaps: u64,

@@ -157,9 +157,9 @@ impl Counts {
     fn add(&mut self, report: &Report) {
         self.global_atomics += report.global_atomics_asked();
         self.global_after_folding += report.global_atomics_after_folding();
-        self.global_queue = self.global_queue.max(report.global_atomics.longest_queue);
+        self.global_queue = self.global_queue.max(report.global_atomics.longest_queue_after_folding);
         self.shared_atomics += report.shared_atomics_asked();
-        self.shared_queue = self.shared_queue.max(report.shared_atomics.longest_queue);
+        self.shared_queue = self.shared_queue.max(report.shared_atomics.longest_queue_after_folding);
         self.failed_swaps += report.sites.iter().map(|site| site.failed).sum::<u64>();
         self.red_requests += report.global_red_requests();
         self.atom_requests += report.global_atom_requests();
