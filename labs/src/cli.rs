@@ -225,6 +225,7 @@ fn mode_option(modes: &'static [Mode]) -> Arg {
     let names = modes.iter().map(|mode| PossibleValue::new(mode.name).help(mode.help));
     Arg::new("mode")
         .long("mode")
+        .value_name("MODE")
         .help("A choice of places by its name")
         .value_parser(PossibleValuesParser::new(names))
         .conflicts_with_all(modes.iter().map(|mode| mode.axis))

@@ -14,7 +14,12 @@ use crate::measure::{Bench, MEASURING_RULES};
 
 /// All labs, in reading order. A new lab is one line here.
 pub fn registry() -> &'static [&'static dyn Lab] {
-    &[&days::day26_sum::Sum, &days::day28_cas_loop::CasLoop, &days::day23_shuffle::Shuffle]
+    &[
+        &days::day26_sum::Sum,
+        &days::day28_cas_loop::CasLoop,
+        &days::day23_shuffle::Shuffle,
+        &days::day35_filter::Filter,
+    ]
 }
 
 /// The lab called `day26`, `day26_sum` or `sum`.

@@ -3,3 +3,4 @@
 pub mod day23_shuffle;
 pub mod day26_sum;
 pub mod day28_cas_loop;
+pub mod day35_filter;
