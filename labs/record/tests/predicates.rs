@@ -19,7 +19,8 @@ fn figure(name: &str, size: u64, kind: Kind, samples: Vec<Samples>) -> Figure {
     }
 }
 
-/// `a` is 10, 20, 40, 80 at sizes 1, 2, 4, 8; `b` is 10 everywhere, `wide` 9 to 12; `seen` 3 of 1000 times.
+/// `a` is 10, 20, 40, 80 at sizes 1, 2, 4, 8; `b` is 10 everywhere, `wide` 9 to 12; `uneven` is 12 at size 1, and 9 or 14
+/// at size 2; `seen` 3 of 1000 times.
 fn figures() -> Vec<Figure> {
     let numbers = |values: &[f64]| values.iter().map(|value| Samples::Numbers(vec![*value])).collect();
     let mut all = Vec::new();
@@ -28,6 +29,8 @@ fn figures() -> Vec<Figure> {
         all.push(figure("b", size, Kind::Duration, numbers(&[10.0, 10.0])));
         all.push(figure("wide", size, Kind::Duration, numbers(&[9.0, 12.0])));
     }
+    all.push(figure("uneven", 1, Kind::Duration, numbers(&[12.0, 12.0])));
+    all.push(figure("uneven", 2, Kind::Duration, numbers(&[9.0, 14.0])));
     let tries = |seen| vec![Samples::Tries { seen, of: 500 }, Samples::Tries { seen: 0, of: 500 }];
     all.push(figure("seen", 1, Kind::Observation, tries(3)));
     all.push(figure("unseen", 1, Kind::Observation, tries(0)));
@@ -108,6 +111,7 @@ fn what_the_sessions_do_not_separate_is_too_close() {
         "{is: at_most, of: {figure: wide, at: {size: 1}}, threshold: 10}",
         "{is: within, of: {figure: wide, at: {size: 1}}, to: {figure: b, at: {size: 1}}, percent: 15}",
         "{is: flat, of: {figure: wide}, along: size, percent: 10}",
+        "{is: flat, of: {figure: uneven}, along: size, percent: 40}",
         "{is: rises, of: {figure: wide}, along: size, factor: 1.2}",
         "{is: scales, of: {figure: wide}, along: size, exponent: 0, tolerance: 0.05}",
     ];
