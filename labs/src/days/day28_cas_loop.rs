@@ -198,7 +198,7 @@ struct Limits {
 
 fn limits(timed: bool, contenders: u32) -> Limits {
     if timed {
-        let tries = (MOST_TRIES / u64::from(contenders.max(1))).min(1 << 17) as u32;
+        let tries = (MOST_TRIES / u64::from(contenders.max(1))).min(1 << 18) as u32;
         return Limits { window_ns: WINDOW_NS, updates: u32::MAX, tries };
     }
     // A thread waits at most for every update of all the others, however unfair the schedule.
