@@ -65,12 +65,7 @@ pub fn cases() -> Vec<Case> {
 pub fn measure(bench: &mut Bench<'_>, case: &Case, input: Option<Buffer>) -> Result<()> {
     let nothing_to_check = |_: &mut dyn crate::backend::Backend| Ok(Ok(()));
     if let Some(input) = input {
-        let unused = bench.scratch("baseline_out", 4)?;
-        let arguments = vec![Argument::Buffer(input), Argument::Buffer(unused), Argument::U64(READ_SIZE / 4)];
-        let grid = bench.backend.device().gpu.sms * 8;
-        let read = Launch::new("read_only", grid, 256, arguments);
-        let work = Work { reset: Vec::new(), timed: vec![Step::Launch(read)], check: &nothing_to_check };
-        return bench.duration("read_time", case, &[], Cache::Cold, &work);
+        return read(bench, case, &[], input, READ_SIZE * 4, Cache::Cold);
     }
     let empty = Launch::new("empty", 1, 32, Vec::new());
     let batched = case.at.get("launches") == Some(&Coordinate::from("batched"));
@@ -78,4 +73,22 @@ pub fn measure(bench: &mut Bench<'_>, case: &Case, input: Option<Buffer>) -> Res
     let timed = vec![Step::Launch(empty); launches as usize];
     let work = Work { reset: Vec::new(), timed, check: &nothing_to_check };
     bench.durations("launch_floor", case, &[], Cache::Hot, &work, launches)
+}
+
+/// Measures `read_time` of the first `bytes` of `input`, which are finite as floats.
+pub fn read(
+    bench: &mut Bench<'_>,
+    case: &Case,
+    at: &[(&str, Coordinate)],
+    input: Buffer,
+    bytes: u64,
+    cache: Cache,
+) -> Result<()> {
+    let nothing_to_check = |_: &mut dyn crate::backend::Backend| Ok(Ok(()));
+    let unused = bench.scratch("baseline_out", 4)?;
+    let arguments = vec![Argument::Buffer(input), Argument::Buffer(unused), Argument::U64(bytes / 16)];
+    let grid = bench.backend.device().gpu.sms * 8;
+    let launch = Launch::new("read_only", grid, 256, arguments);
+    let work = Work { reset: Vec::new(), timed: vec![Step::Launch(launch)], check: &nothing_to_check };
+    bench.duration("read_time", case, at, cache, &work)
 }

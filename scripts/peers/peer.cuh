@@ -47,13 +47,14 @@ class Peer {
 
     cudaStream_t stream{};
 
-    // Times `timed` at `size`, cold and hot; `right` is asked after every sample.
+    // Times `timed` at `size`, cold and hot; `right` is asked after every sample. `place` holds further axes as JSON,
+    // such as `,"input":"uniform"`.
     void measure(const std::string& figure, unsigned long long size, const std::function<void()>& timed,
-                 const std::function<bool()>& right) {
+                 const std::function<bool()>& right, const std::string& place = "") {
         for (bool cold : {true, false}) {
             figures_.push_back("{\"name\":\"" + figure + "\",\"variant\":\"" + name_ + "\",\"at\":{\"size\":" +
-                               std::to_string(size) + ",\"cache\":\"" + (cold ? "cold" : "hot") +
-                               "\"},\"unit\":\"ns\",\"kind\":\"duration\",\"samples\":[\"" +
+                               std::to_string(size) + ",\"cache\":\"" + (cold ? "cold" : "hot") + "\"" + place +
+                               "},\"unit\":\"ns\",\"kind\":\"duration\",\"samples\":[\"" +
                                samples(cold, timed, right) + "\"]}");
         }
     }
