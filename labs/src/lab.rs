@@ -17,6 +17,7 @@ pub fn registry() -> &'static [&'static dyn Lab] {
     &[
         &days::day26_sum::Sum,
         &days::day28_cas_loop::CasLoop,
+        &days::day29_histogram::Histogram,
         &days::day23_shuffle::Shuffle,
         &days::day35_filter::Filter,
     ]

@@ -3,4 +3,5 @@
 pub mod day23_shuffle;
 pub mod day26_sum;
 pub mod day28_cas_loop;
+pub mod day29_histogram;
 pub mod day35_filter;
