@@ -162,6 +162,11 @@ impl<'a> Bench<'a> {
         }
     }
 
+    /// Whether times are taken: not on the simulator, and not under tools that slow the device down.
+    pub fn takes_time(&self) -> bool {
+        self.timing
+    }
+
     /// Only check results, for tools that slow the device down or watch every access.
     pub fn only_check(&mut self) {
         self.timing = false;

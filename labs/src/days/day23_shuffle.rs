@@ -170,7 +170,7 @@ impl Lab for Shuffle {
         let input = bench.input("values", largest * 4, |_| {
             Ok(values(largest, seed).flat_map(u32::to_le_bytes).collect())
         })?;
-        let rounds = if bench.backend.keeps_time() { ROUNDS } else { SIMULATED_ROUNDS };
+        let rounds = if bench.takes_time() { ROUNDS } else { SIMULATED_ROUNDS };
         let folds = Folds { n, rounds, seed, total: bench.scratch("totals", threads(largest) / WARP * 4)? };
         let check = |backend: &mut dyn Backend| folds.check(backend);
         let launch = folds.launch(variant.kernels[0], input);
