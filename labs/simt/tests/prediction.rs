@@ -1,12 +1,11 @@
-//! The prediction of what ptxas makes of each atomic, against what it made.
+//! The prediction of what ptxas makes of each atomic, against what it made of small kernels. The shipped kernels are
+//! compared in `labs/tests/prediction.rs`, which has the compiler.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::collections::BTreeSet;
 
 use common::fixture;
 use labs_simt::{Folding, Module, SitePrediction, predict};
@@ -104,75 +103,4 @@ fn what_the_hardware_lacks_is_a_loop() {
     let sites = predict(&Module::parse(text).unwrap(), "k", 90).unwrap();
     let found: Vec<_> = sites.iter().map(|s| (s.machine, s.loops)).collect();
     assert_eq!(found, [("ATOMG", true), ("RED", false), ("ATOMS.CAST.SPIN", true), ("RED", false)]);
-}
-
-/// The shipped kernels' cubins, where this checkout has made them, against the prediction for their PTX.
-#[test]
-fn predictions_hold_for_the_shipped_kernels() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let Some(disassembler) = disassembler(&root) else {
-        println!("skipped: no nvdisasm in .toolchain (scripts/kernels fetches it)");
-        return;
-    };
-    let mut wrong = Vec::new();
-    for (ptx, sm, cubin) in shipped(&root) {
-        let text = std::fs::read_to_string(&ptx).unwrap();
-        let module = Module::parse(&text).unwrap_or_else(|e| panic!("{}: {e}", ptx.display()));
-        let opcodes = disassemble(&disassembler, &cubin);
-        for kernel in module.kernels() {
-            let sites = predict(&module, kernel, sm).unwrap();
-            let found: Vec<&str> = opcodes.get(kernel).into_iter().flatten().map(String::as_str).collect();
-            if let Some(why) = disagreement(&sites, &found) {
-                wrong.push(format!("{} sm_{sm} {kernel}: {why}", ptx.display()));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-fn disassembler(root: &Path) -> Option<PathBuf> {
-    let nvidia = root.join(".toolchain/nvidia");
-    let folders = std::fs::read_dir(nvidia).ok()?.flatten();
-    folders.map(|f| f.path().join("bin/nvdisasm")).find(|p| p.is_file())
-}
-
-/// PTX, architecture and cubin of each kernel file that has both.
-fn shipped(root: &Path) -> Vec<(PathBuf, u32, PathBuf)> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(root.join("kernels/ptx")).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let Some(stem) = path.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_suffix(".sm75.ptx"))
-        else {
-            continue;
-        };
-        for sm in [75, 90] {
-            let cubin = root.join(format!("kernels/cubin/{stem}.sm{sm}.cubin"));
-            if cubin.is_file() {
-                found.push((path.clone(), sm, cubin));
-            }
-        }
-    }
-    found
-}
-
-/// Atomics and folding instructions of each kernel.
-fn disassemble(nvdisasm: &Path, cubin: &Path) -> BTreeMap<String, Vec<String>> {
-    let output = Command::new(nvdisasm).arg("-c").arg(cubin).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut kernel = String::new();
-    for line in text.lines() {
-        if let Some((_, name)) = line.split_once(".section\t.text.") {
-            kernel = name.split(',').next().unwrap_or_default().to_owned();
-        }
-        let Some((_, code)) = line.split_once("*/") else { continue };
-        let mut words = code.split_whitespace();
-        let opcode =
-            words.next().map(|w| if w.starts_with('@') { words.next().unwrap_or_default() } else { w });
-        let kept = ["ATOM", "RED.", "REDG.", "VOTE.", "VOTEU.", "POPC", "UPOPC", "FLO", "UFLO"];
-        if let Some(opcode) = opcode.filter(|o| kept.iter().any(|k| o.starts_with(k))) {
-            found.entry(kernel.clone()).or_default().push(opcode.to_owned());
-        }
-    }
-    found
 }
