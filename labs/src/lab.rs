@@ -112,6 +112,26 @@ pub enum Simulated {
     Nothing,
 }
 
+/// The table in which a figure is printed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TableOf {
+    /// The axis of its rows.
+    pub rows: &'static str,
+    /// The axis of its columns; none for a column a variant.
+    pub columns: Option<&'static str>,
+    /// Places that all its figures share.
+    pub shared: At,
+}
+
+impl TableOf {
+    /// A row a place on the lab's first axis, a table for each place on the others.
+    pub fn first_axis(lab: &(impl Lab + ?Sized), at: &At) -> TableOf {
+        let rows = lab.axes().first().map_or("size", |axis| axis.name);
+        let others = at.iter().filter(|(axis, _)| *axis != rows);
+        TableOf { rows, columns: None, shared: others.map(|(axis, at)| (axis.clone(), at.clone())).collect() }
+    }
+}
+
 /// One thing to measure: a variant at a place on the lab's axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
@@ -230,6 +250,11 @@ pub trait Lab: Sync {
             variant: None,
             at: at.map(|(axis, place)| (axis.to_owned(), place.into())).into(),
         }
+    }
+
+    /// The table in which the terminal shows a figure at this place.
+    fn table(&self, at: &At) -> TableOf {
+        TableOf::first_axis(self, at)
     }
 
     /// Its exercise, if it has one.

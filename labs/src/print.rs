@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle, presets};
-use labs_record::figure::{At, Figure, Samples, Unit};
+use labs_record::figure::{Figure, Samples, Unit};
 use labs_record::manifest::LabEntry;
 use labs_record::record::{Check, Outcome, Record};
-use labs_record::table::{Table, coordinate, pivot};
+use labs_record::table::{Table, by_place, coordinate, pivot};
 use labs_record::{Claims, Evidence, units, wording};
 
-use crate::lab::Lab;
+use crate::lab::{Lab, TableOf};
 
 /// Lines above, below and under the head.
 const STYLE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
@@ -38,7 +38,7 @@ fn drawing<T: ToString>(columns: &[T], rows: &[Vec<String>]) -> comfy_table::Tab
     drawn
 }
 
-/// A record's figures as tables for the terminal: one for each name and each place on the axes besides the first.
+/// A record's figures as tables for the terminal, name by name.
 pub fn figures(record: &Record, lab: &dyn Lab, entry: &LabEntry) -> String {
     let names: Vec<&str> = entry.figures.iter().map(|declared| declared.name.as_str()).collect();
     named_figures(&entry.with_derived(&record.figures), &names, lab, entry)
@@ -46,47 +46,42 @@ pub fn figures(record: &Record, lab: &dyn Lab, entry: &LabEntry) -> String {
 
 /// The figures of these names as tables for the terminal.
 pub fn named_figures(all: &[Figure], names: &[&str], lab: &dyn Lab, entry: &LabEntry) -> String {
-    let axis = lab.axes().first().map_or("size", |axis| axis.name);
     let order: Vec<&str> = lab.variants().iter().map(|variant| variant.name).collect();
     let mut text = String::new();
     for declared in entry.figures.iter().filter(|declared| names.contains(&declared.name.as_str())) {
-        let named: Vec<&Figure> = all.iter().filter(|figure| figure.name == declared.name).collect();
-        for group in groups(&named, axis) {
-            text += &section(all, &order, declared.name.as_str(), &declared.means, axis, &group);
+        let named = all.iter().filter(|figure| figure.name == declared.name);
+        let tables: BTreeSet<TableOf> = named.map(|figure| lab.table(&figure.at)).collect();
+        for table in &tables {
+            text += &section(all, &order, declared.name.as_str(), &declared.means, table);
         }
     }
     text
 }
 
-/// The distinct places of figures on all axes but one.
-fn groups(figures: &[&Figure], axis: &str) -> BTreeSet<At> {
-    let without =
-        |at: &At| at.iter().filter(|(name, _)| *name != axis).map(|(n, p)| (n.clone(), p.clone())).collect();
-    figures.iter().map(|figure| without(&figure.at)).collect()
-}
-
-fn section(all: &[Figure], order: &[&str], name: &str, means: &str, axis: &str, group: &At) -> String {
-    let places: Vec<String> = group.values().map(coordinate).collect();
+fn section(all: &[Figure], order: &[&str], name: &str, means: &str, of: &TableOf) -> String {
+    let places: Vec<String> = of.shared.values().map(coordinate).collect();
     let title = std::iter::once(name.replace('_', " ")).chain(places).collect::<Vec<_>>().join(", ");
-    let chosen: Vec<&Figure> = all
-        .iter()
-        .filter(|figure| {
-            figure.name == name && group.iter().all(|(axis, place)| figure.at.get(axis) == Some(place))
-        })
-        .collect();
-    let mut variants: Vec<&str> = Vec::new();
-    let named = |name: &&str| chosen.iter().any(|figure| figure.variant.as_deref() == Some(name));
-    let peers = chosen.iter().filter_map(|figure| figure.variant.as_deref());
-    for variant in order.iter().copied().filter(named).chain(peers) {
-        if !variants.contains(&variant) {
-            variants.push(variant);
+    let here = |figure: &&Figure| {
+        figure.name == name && of.shared.iter().all(|(axis, place)| figure.at.get(axis) == Some(place))
+    };
+    let mut chosen: Vec<Figure> = all.iter().filter(here).cloned().collect();
+    let mut columns = match of.columns {
+        Some(axis) => by_place(&mut chosen, axis),
+        None => order.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let has = |column: &String| chosen.iter().any(|figure| figure.variant.as_ref() == Some(column));
+    columns.retain(has);
+    for peer in chosen.iter().filter_map(|figure| figure.variant.as_ref()) {
+        if !columns.contains(peer) {
+            columns.push(peer.clone());
         }
     }
-    if variants.is_empty() {
-        let cells: Vec<String> = chosen.iter().map(|figure| labs_record::table::cell(figure)).collect();
+    if columns.is_empty() {
+        let cells: Vec<String> = chosen.iter().map(labs_record::table::cell).collect();
         return format!("{title}: {}  ({means})\n\n", cells.join(", "));
     }
-    let drawn = table(&pivot(all, name, axis, &variants, group).transposed());
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let drawn = table(&pivot(&chosen, name, of.rows, &columns, &of.shared).for_terminal());
     format!("{title}  ({means})\n{drawn}\n\n")
 }
 

@@ -1,5 +1,7 @@
 //! Tables of figures, as text cells: the terminal and the page print the same ones.
 
+use std::collections::BTreeSet;
+
 use crate::figure::{At, Coordinate, Figure, Kind};
 use crate::units;
 
@@ -12,7 +14,15 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
+/// Most places that a terminal shows side by side.
+const ACROSS: usize = 9;
+
 impl Table {
+    /// As a terminal shows it: the first column's names across the top if they are few, else down the side.
+    pub fn for_terminal(&self) -> Table {
+        if self.rows.len() > ACROSS { self.clone() } else { self.transposed() }
+    }
+
     /// Rows become columns: for a terminal, where many variants are too wide.
     pub fn transposed(&self) -> Table {
         let column = |place: usize| self.rows.iter().map(move |row| row[place].clone());
@@ -74,10 +84,78 @@ pub fn pivot(figures: &[Figure], name: &str, axis: &str, variants: &[&str], at: 
     Table { columns, rows: rows.collect() }
 }
 
+/// Makes places on `axis` the columns of [`pivot`]: each figure is named by its place in its variant's stead, or by
+/// both where there are several variants. Gives the new names in order.
+pub fn by_place(figures: &mut Vec<Figure>, axis: &str) -> Vec<String> {
+    figures.retain(|figure| figure.at.contains_key(axis));
+    let several = figures.windows(2).any(|pair| pair[0].variant != pair[1].variant);
+    let mut names = BTreeSet::new();
+    for figure in figures {
+        let Some(place) = figure.at.get(axis) else { continue };
+        let variant = figure.variant.clone().unwrap_or_default();
+        let mut name = format!("{axis} {}", coordinate(place));
+        if several {
+            name = format!("{variant}, {name}");
+        }
+        names.insert((variant, place.clone(), name.clone()));
+        figure.variant = Some(name);
+    }
+    names.into_iter().map(|(.., name)| name).collect()
+}
+
 /// A place on an axis for people: numbers with commas.
 pub fn coordinate(place: &Coordinate) -> String {
     match place {
         Coordinate::Number(number) => units::count(*number as f64),
         Coordinate::Text(text) => text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{Samples, Unit};
+
+    fn figure(variant: &str, size: u64, stride: u64, value: f64) -> Figure {
+        Figure {
+            name: "time".to_owned(),
+            variant: Some(variant.to_owned()),
+            at: At::from([("size".to_owned(), size.into()), ("stride".to_owned(), stride.into())]),
+            unit: Unit::Count,
+            kind: Kind::Exact,
+            median: None,
+            samples: vec![Samples::Numbers(vec![value])],
+            set_aside: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn places_become_columns_in_the_order_of_places() {
+        let mut figures = vec![figure("a", 1, 128, 3.0), figure("a", 1, 32, 2.0), figure("a", 2, 32, 5.0)];
+        let columns = by_place(&mut figures, "stride");
+        assert_eq!(columns, ["stride 32", "stride 128"]);
+        let names: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let table = pivot(&figures, "time", "size", &names, &At::new());
+        assert_eq!(table.columns, ["size", "stride 32", "stride 128"]);
+        assert_eq!(table.rows, [["1", "2", "3"], ["2", "5", EMPTY]]);
+    }
+
+    #[test]
+    fn places_of_several_variants_are_named_with_them() {
+        let mut figures = vec![figure("b", 1, 4, 1.0), figure("a", 1, 4, 2.0)];
+        figures[0].at.remove("size");
+        assert_eq!(by_place(&mut figures.clone(), "stride"), ["a, stride 4", "b, stride 4"]);
+        assert_eq!(by_place(&mut figures, "size"), ["size 1"], "without a place there is no column");
+        assert_eq!(figures.len(), 1);
+    }
+
+    #[test]
+    fn a_terminal_has_many_places_down_its_side() {
+        let table = |rows: usize| Table {
+            columns: vec!["size".to_owned(), "a".to_owned()],
+            rows: vec![vec!["1".to_owned(), "2".to_owned()]; rows],
+        };
+        assert_eq!(table(ACROSS).for_terminal().rows.len(), 1);
+        assert_eq!(table(ACROSS + 1).for_terminal(), table(ACROSS + 1));
     }
 }

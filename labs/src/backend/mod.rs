@@ -156,6 +156,8 @@ pub struct Counts {
     pub global_after_folding: u64,
     /// The most atomic operations on one word of global memory, after what the compiler is predicted to fold.
     pub global_queue: u64,
+    /// The most atomic operations on one 32-byte sector of global memory, one a lane: nothing of them folded.
+    pub global_sector_queue: u64,
     /// Atomic operations on shared memory, one a lane.
     pub shared_atomics: u64,
     /// The most atomic operations on one word of a block's shared memory, after folding.

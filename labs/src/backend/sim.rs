@@ -158,6 +158,7 @@ impl Counts {
         self.global_atomics += report.global_atomics_asked();
         self.global_after_folding += report.global_atomics_after_folding();
         self.global_queue = self.global_queue.max(report.global_atomics.longest_queue_after_folding);
+        self.global_sector_queue = self.global_sector_queue.max(report.global_atomics.longest_queue_sector);
         self.shared_atomics += report.shared_atomics_asked();
         self.shared_queue = self.shared_queue.max(report.shared_atomics.longest_queue_after_folding);
         self.failed_swaps += report.sites.iter().map(|site| site.failed).sum::<u64>();

@@ -37,6 +37,12 @@ struct Series {
     points: Vec<(f64, f64)>,
 }
 
+/// A level line: its name and where it lies.
+struct Level {
+    name: String,
+    value: f64,
+}
+
 /// The plot's frame in the SVG's own units.
 struct Frame {
     width: f64,
@@ -81,21 +87,26 @@ impl Frame {
     }
 }
 
-/// `chart(figure=.., along=.., <axis>=..)`
+/// `chart(figure=.., along=.., <axis>=..)`: a line a variant, or a place on the axis `lines=`; `levels=` draws level
+/// lines through single figures, `"name: axis=place .."` each.
 pub(super) fn chart(page: &Page, arguments: &mut Arguments) -> Result<String, String> {
     let lab = page.lab_name(arguments)?;
-    let selection = Selection::read(arguments, "along")?;
+    let levels = arguments.texts("levels")?.unwrap_or_default();
+    let selection = Selection::read(arguments, "along", "lines")?;
     known_figure(page.lab_entry(&lab)?, &selection.figure)?;
     let filed = match page.record(&lab) {
         Ok(filed) => filed,
         Err(why) => return Ok(missing_block(&why)),
     };
-    let numbers = tables::measured(page, &lab, filed, &selection)?;
+    let view = tables::measured(page, &lab, filed, &selection)?;
+    let levels: Vec<Level> =
+        levels.iter().map(|text| level(text, &filed.figures, &selection)).collect::<Result<_, _>>()?;
     let unit =
         filed.figures.iter().find(|figure| figure.name == selection.figure).map_or(Unit::One, |f| f.unit);
-    let series: Vec<Series> = numbers.columns[1..]
+    let series: Vec<Series> = view
+        .columns
         .iter()
-        .map(|name| Series { name: name.clone(), points: points(&filed.figures, &selection, name) })
+        .map(|name| Series { name: name.clone(), points: points(&view.figures, &selection, name) })
         .filter(|series| !series.points.is_empty())
         .collect();
     if series.is_empty() {
@@ -106,6 +117,7 @@ pub(super) fn chart(page: &Page, arguments: &mut Arguments) -> Result<String, St
     let id = page.id(&format!("chart-{}", selection.figure));
     let svg = drawing(
         &series,
+        &levels,
         &Words {
             id: &id,
             title: &selection.caption.clone().unwrap_or_else(|| selection.figure.clone()),
@@ -120,8 +132,35 @@ pub(super) fn chart(page: &Page, arguments: &mut Arguments) -> Result<String, St
          <figcaption><span>{title}</span><span class=\"note\">both axes logarithmic · {note}</span></figcaption>\
          <details><summary>The same numbers as a table</summary>{table}</details></figure>",
         label = html::escape(&format!("Chart of {} along {}", selection.figure, selection.axis)),
-        table = tables::figures_table(&title, "", &numbers),
+        table = tables::figures_table(&title, "", &tables::numbers(&view, &selection)),
     ))
+}
+
+/// A line through the figure that `text` names: `"one address: stride=128 addresses=1"`, on top of the chart's places.
+fn level(text: &str, figures: &[Figure], selection: &Selection) -> Result<Level, String> {
+    let wrong = |why: &str| Err(format!("chart(): the level `{text}` {why}"));
+    let Some((name, places)) = text.split_once(':') else {
+        return wrong("has no places; write `name: axis=place ..`");
+    };
+    let mut at = selection.at.clone();
+    for word in places.split_whitespace() {
+        let Some((axis, place)) = word.split_once('=') else { return wrong("has a word without `=`") };
+        let place = place.parse().map_or_else(|_| Coordinate::from(place), Coordinate::Number);
+        at.insert(axis.to_owned(), place);
+    }
+    let variant = selection.variants.as_ref().and_then(|variants| variants.first());
+    let fits = |figure: &&Figure| {
+        figure.name == selection.figure
+            && variant.is_none_or(|variant| figure.variant.as_ref() == Some(variant))
+            && at.iter().all(|(axis, place)| figure.at.get(axis) == Some(place))
+    };
+    let found: Vec<f64> =
+        figures.iter().filter(fits).filter_map(|figure| Some(figure.summary()?.median)).collect();
+    match found[..] {
+        [value] if value > 0.0 => Ok(Level { name: name.trim().to_owned(), value }),
+        [_] => wrong("is not above zero"),
+        _ => wrong(&format!("names {} figures and must name one", found.len())),
+    }
 }
 
 fn points(figures: &[Figure], selection: &Selection, variant: &str) -> Vec<(f64, f64)> {
@@ -148,7 +187,7 @@ struct Words<'a> {
     unit: Unit,
 }
 
-fn drawing(series: &[Series], words: &Words) -> String {
+fn drawing(series: &[Series], levels: &[Level], words: &Words) -> String {
     let frame = Frame::around(series);
     let mut plots = Vec::new();
     for (place, line) in series.iter().enumerate() {
@@ -184,7 +223,8 @@ fn drawing(series: &[Series], words: &Words) -> String {
             units::without_idle_zeros(&units::quantity(value, unit).unwrap_or_default())
         })));
     let svg = SvgBackend::new().render_scene(&render_multiple(plots, layout));
-    accessible(&svg, &labels(series, &frame), &frame, words, series)
+    let marks = level_lines(levels, &frame) + &labels(series, &frame);
+    accessible(&svg, &marks, &frame, words, series)
 }
 
 fn theme() -> Theme {
@@ -196,6 +236,22 @@ fn theme() -> Theme {
         text_color: "var(--chart-text)".to_owned(),
         ..Theme::light()
     }
+}
+
+/// Level lines across the plot, their names at the left end above them.
+fn level_lines(levels: &[Level], frame: &Frame) -> String {
+    let (left, right) = (frame.left, frame.width - frame.right);
+    let line = |level: &Level| {
+        let y = frame.pixel_y(level.value);
+        format!(
+            "<path class=\"level\" d=\"M {left:.1} {y:.1} H {right:.1}\" fill=\"none\" stroke=\"var(--chart-text)\"/>\
+             <text class=\"level-name\" x=\"{:.1}\" y=\"{:.1}\" fill=\"var(--chart-text)\">{}</text>",
+            left + 8.0,
+            y - 5.0,
+            html::escape(&level.name),
+        )
+    };
+    levels.iter().map(line).collect()
 }
 
 /// Each line's name at its right end, moved apart where lines end close together, and tied to them.
@@ -239,7 +295,7 @@ fn labels(series: &[Series], frame: &Frame) -> String {
 }
 
 /// The SVG with a view box, a title and a description, ids of its own, and no blank line.
-fn accessible(svg: &str, labels: &str, frame: &Frame, words: &Words, series: &[Series]) -> String {
+fn accessible(svg: &str, marks: &str, frame: &Frame, words: &Words, series: &[Series]) -> String {
     let body = svg.split_once('>').map_or("", |(_, body)| body);
     let body = body.trim_end().trim_end_matches("</svg>");
     let body: String = body.lines().map(str::trim).collect();
@@ -253,7 +309,7 @@ fn accessible(svg: &str, labels: &str, frame: &Frame, words: &Words, series: &[S
     );
     format!(
         "<svg viewBox=\"0 0 {} {}\" fill=\"var(--chart-text)\" role=\"img\" aria-labelledby=\"{id}-title {id}-text\">\
-         <title id=\"{id}-title\">{}</title><desc id=\"{id}-text\">{}</desc>{body}{labels}</svg>",
+         <title id=\"{id}-title\">{}</title><desc id=\"{id}-text\">{}</desc>{body}{marks}</svg>",
         frame.width,
         frame.height,
         html::escape(words.title),
@@ -286,11 +342,13 @@ mod tests {
             [line("a<b", &[(4096.0, 17e3), (65536.0, 2e5)]), line("c", &[(4096.0, 4e3), (65536.0, 2e5)])];
         let words =
             Words { id: "p-chart", title: "T & U", axis: "size", figure: "time", unit: Unit::Nanoseconds };
-        let svg = drawing(&series, &words);
+        let levels = [Level { name: "a level < b".to_owned(), value: 1e5 }];
+        let svg = drawing(&series, &levels, &words);
         assert!(!svg.contains('\n') && !svg.contains("kuva") && !svg.contains("<!--"), "{svg}");
         assert!(svg.contains("viewBox=") && svg.contains("T &amp; U") && svg.contains("a&lt;b"));
         assert!(svg.contains("id=\"p-chart-clip-0\"") && svg.contains("url(#p-chart-clip-0)"));
         assert!(svg.contains(">10 µs<") && svg.contains(">10,000<"), "{svg}");
+        assert!(svg.contains("class=\"level\"") && svg.contains("a level &lt; b"), "{svg}");
         assert!(svg.contains("<circle") && svg.contains("var(--series-2)"));
     }
 

@@ -1,11 +1,13 @@
 //! Which figures a verb speaks of, and the errors for those that are not there.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use labs_record::figure::{At, Figure};
 use labs_record::manifest::LabEntry;
 use labs_record::record::Absent;
 use labs_record::rules::Status;
+use labs_record::table::by_place;
 
 use crate::arguments::Arguments;
 use crate::page::Page;
@@ -17,6 +19,8 @@ pub(super) struct Selection {
     pub figure: String,
     /// The axis along which it goes.
     pub axis: String,
+    /// The axis whose places are columns or lines in the variants' stead.
+    pub by: Option<String>,
     /// The variants asked for; none for all that have it.
     pub variants: Option<Vec<String>>,
     /// What the page calls it; none for the figure's name.
@@ -26,40 +30,76 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Reads the arguments `figure`, `variants`, `caption`, the axis under the name `axis`, and places.
-    pub(super) fn read(arguments: &mut Arguments, axis: &'static str) -> Result<Selection, String> {
+    /// Reads the arguments `figure`, `variants`, `caption`, the axes under the names `axis` and `by`, and places.
+    pub(super) fn read(
+        arguments: &mut Arguments,
+        axis: &'static str,
+        by: &'static str,
+    ) -> Result<Selection, String> {
         Ok(Selection {
             figure: arguments.need("figure")?,
             axis: arguments.need(axis)?,
+            by: arguments.text(by)?,
             variants: arguments.texts("variants")?,
             caption: arguments.text("caption")?,
             at: arguments.axes()?,
         })
     }
 
+    /// The figures with what their columns are called: variants, or places on the axis `by`.
+    ///
+    /// # Errors
+    /// As [`Selection::columns`].
+    pub(super) fn view<'a>(
+        &self,
+        figures: &'a [Figure],
+        order: &[&str],
+        absent: &[Absent],
+    ) -> Result<View<'a>, String> {
+        if self.by.is_none() {
+            let columns = self.columns(figures, order, absent)?;
+            return Ok(View { figures: Cow::Borrowed(figures), columns });
+        }
+        let asked = |figure: &&Figure| {
+            let among = |names: &Vec<String>| names.iter().any(|name| figure.variant.as_ref() == Some(name));
+            self.variants.as_ref().is_none_or(among)
+        };
+        let mut chosen: Vec<Figure> = self.chosen(figures).into_iter().filter(asked).cloned().collect();
+        let columns = self.by.as_deref().map_or_else(Vec::new, |axis| by_place(&mut chosen, axis));
+        if columns.is_empty() {
+            return Err(self.nothing(figures));
+        }
+        self.one_a_cell(&chosen.iter().collect::<Vec<_>>())?;
+        Ok(View { figures: Cow::Owned(chosen), columns })
+    }
+
+    fn chosen<'a>(&self, figures: &'a [Figure]) -> Vec<&'a Figure> {
+        figures
+            .iter()
+            .filter(|figure| figure.name == self.figure && figure.at.contains_key(&self.axis))
+            .filter(|figure| self.at.iter().all(|(axis, place)| figure.at.get(axis) == Some(place)))
+            .collect()
+    }
+
+    fn nothing(&self, figures: &[Figure]) -> String {
+        let by = self.by.as_ref().map_or(String::new(), |axis| format!(" by `{axis}`"));
+        format!(
+            "there is no figure `{}` along `{}`{by}{}; {}",
+            self.figure,
+            self.axis,
+            places_text(&self.at),
+            what_there_is(figures, &self.figure, None)
+        )
+    }
+
     /// The columns: the variants asked for, else those that have the figure, in the order of `order`, then others.
     ///
     /// # Errors
     /// A variant without figures, no figure at all, or several figures in one cell.
-    pub(super) fn columns(
-        &self,
-        figures: &[Figure],
-        order: &[&str],
-        absent: &[Absent],
-    ) -> Result<Vec<String>, String> {
-        let chosen: Vec<&Figure> = figures
-            .iter()
-            .filter(|figure| figure.name == self.figure && figure.at.contains_key(&self.axis))
-            .filter(|figure| self.at.iter().all(|(axis, place)| figure.at.get(axis) == Some(place)))
-            .collect();
+    fn columns(&self, figures: &[Figure], order: &[&str], absent: &[Absent]) -> Result<Vec<String>, String> {
+        let chosen = self.chosen(figures);
         if chosen.is_empty() {
-            return Err(format!(
-                "there is no figure `{}` along `{}`{}; {}",
-                self.figure,
-                self.axis,
-                places_text(&self.at),
-                what_there_is(figures, &self.figure, None)
-            ));
+            return Err(self.nothing(figures));
         }
         let mut present: Vec<&str> = chosen.iter().filter_map(|figure| figure.variant.as_deref()).collect();
         present
@@ -97,6 +137,14 @@ impl Selection {
         }
         Ok(())
     }
+}
+
+/// Figures, and the columns of a table or lines of a chart over them.
+pub(super) struct View<'a> {
+    /// Named by column where a figure has its variant.
+    pub(super) figures: Cow<'a, [Figure]>,
+    /// In order.
+    pub(super) columns: Vec<String>,
 }
 
 /// Refuses a figure's name that the lab does not know.

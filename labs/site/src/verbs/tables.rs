@@ -1,43 +1,43 @@
 //! Tables of figures: measured, published elsewhere, and as the terminal prints them.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, presets};
+use labs_record::At;
 use labs_record::table::{Table, pivot};
-use labs_record::{At, Figure};
 
-use super::selection::{Selection, known_figure};
+use super::selection::{Selection, View, known_figure};
 use crate::arguments::Arguments;
 use crate::html;
 use crate::page::{Page, missing_block};
 use crate::tree::FiledRecord;
 
-/// `table(figure=.., rows=.., <axis>=..)`: a row a place, a column a variant.
+/// `table(figure=.., rows=.., <axis>=..)`: a row a place, a column a variant; or a place on the axis `columns=`.
 pub(super) fn table(page: &Page, arguments: &mut Arguments) -> Result<String, String> {
     let lab = page.lab_name(arguments)?;
-    let selection = Selection::read(arguments, "rows")?;
+    let selection = Selection::read(arguments, "rows", "columns")?;
     known_figure(page.lab_entry(&lab)?, &selection.figure)?;
     let filed = match page.record(&lab) {
         Ok(filed) => filed,
         Err(why) => return Ok(missing_block(&why)),
     };
-    let numbers = measured(page, &lab, filed, &selection)?;
+    let numbers = numbers(&measured(page, &lab, filed, &selection)?, &selection);
     Ok(figures_table(&title(page, &lab, &selection)?, &note(page, filed, &selection.at), &numbers))
 }
 
-/// The numbers a selection takes from a record.
-pub(super) fn measured(
+/// What a selection takes from a record.
+pub(super) fn measured<'a>(
     page: &Page,
     lab: &str,
-    filed: &FiledRecord,
+    filed: &'a FiledRecord,
     selection: &Selection,
-) -> Result<Table, String> {
+) -> Result<View<'a>, String> {
     let order: Vec<&str> = page.lab_entry(lab)?.variants.iter().map(|entry| entry.name.as_str()).collect();
-    let columns = selection.columns(&filed.figures, &order, &filed.record.absent)?;
-    Ok(numbers(&filed.figures, selection, &columns))
+    selection.view(&filed.figures, &order, &filed.record.absent)
 }
 
-fn numbers(figures: &[Figure], selection: &Selection, columns: &[String]) -> Table {
-    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    pivot(figures, &selection.figure, &selection.axis, &columns, &selection.at)
+/// The numbers of a view as a table.
+pub(super) fn numbers(view: &View, selection: &Selection) -> Table {
+    let columns: Vec<&str> = view.columns.iter().map(String::as_str).collect();
+    pivot(&view.figures, &selection.figure, &selection.axis, &columns, &selection.at)
 }
 
 /// The caption, else what the manifest says the figure means.
@@ -94,24 +94,20 @@ pub(super) fn published(page: &Page, arguments: &mut Arguments) -> Result<String
         None => return Err("this page is no lab's chapter: name one with `lab=`".to_owned()),
     };
     let gpu = arguments.need("gpu")?;
-    let selection = Selection::read(arguments, "rows")?;
+    let selection = Selection::read(arguments, "rows", "columns")?;
     let found = page.tree.published_figures(&lab, &gpu)?;
     let entry = page.tree.manifest.labs.get(&lab);
     let order: Vec<&str> = entry
         .map_or_else(Vec::new, |entry| entry.variants.iter().map(|variant| variant.name.as_str()).collect());
     let with_derived =
         entry.map_or_else(|| found.figures.clone(), |entry| entry.with_derived(&found.figures));
-    let columns = selection.columns(&with_derived, &order, &found.absent)?;
+    let view = selection.view(&with_derived, &order, &found.absent)?;
     let source = &found.source;
     let caption = selection.caption.clone().unwrap_or_else(|| format!("{}, as published", found.gpu.name));
     let mut note = conditions(&selection.at);
     note.push(html::escape(&format!("published, not measured here: {}", found.gpu.name)));
     note.push(html::escape(&format!("{} ({}, {})", source.title, source.publisher, source.date)));
-    let table = figures_table(
-        &html::with_code(&caption),
-        &note.join(" · "),
-        &numbers(&with_derived, &selection, &columns),
-    );
+    let table = figures_table(&html::with_code(&caption), &note.join(" · "), &numbers(&view, &selection));
     Ok(format!(
         "<div class=\"published\">{table}<details><summary>How the source measured</summary><p>{}</p></details></div>",
         html::escape(&source.method)
@@ -121,14 +117,14 @@ pub(super) fn published(page: &Page, arguments: &mut Arguments) -> Result<String
 /// `output(figure=.., rows=..)`: the record's command and a table of it, as the terminal shows it.
 pub(super) fn output(page: &Page, arguments: &mut Arguments) -> Result<String, String> {
     let lab = page.lab_name(arguments)?;
-    let selection = Selection::read(arguments, "rows")?;
+    let selection = Selection::read(arguments, "rows", "columns")?;
     let entry = page.lab_entry(&lab)?;
     known_figure(entry, &selection.figure)?;
     let filed = match page.record(&lab) {
         Ok(filed) => filed,
         Err(why) => return Ok(missing_block(&why)),
     };
-    let table = measured(page, &lab, filed, &selection)?.transposed();
+    let table = numbers(&measured(page, &lab, filed, &selection)?, &selection).for_terminal();
     let places = selection.at.values().map(labs_record::table::coordinate);
     let title =
         std::iter::once(selection.figure.replace('_', " ")).chain(places).collect::<Vec<_>>().join(", ");

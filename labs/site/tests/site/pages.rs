@@ -267,3 +267,16 @@ fn claims_are_judged_on_published_figures_side_by_side() {
         assert!(table.contains(value), "{value}: {table}");
     }
 }
+
+#[test]
+fn places_can_be_the_columns_and_the_lines_and_levels_are_named() {
+    let course = Course::new();
+    course.chapter(
+        "# Pair\n\n<% table(figure=\"time\", rows=\"size\", columns=\"size\", variants=[\"fast\"]) %>\n\n\
+         <% chart(figure=\"time\", along=\"size\", lines=\"size\", levels=[\"fast at last: size=65536\"], variants=[\"fast\"]) %>\n",
+    );
+    let page = course.page(None, false);
+    assert!(page.contains("<code>size 4,096</code>") && page.contains("<code>size 65,536</code>"), "{page}");
+    assert!(page.contains(">size 65,536</text>") && page.contains(">fast at last</text>"), "{page}");
+    assert!(!page.contains("<code>slow</code>"), "the other variant was not asked for");
+}

@@ -47,6 +47,18 @@ fn unknown_names() {
     check("<% rule(name=\"luck\") %>", &["sessions, samples, agreement"]);
     check("<% table(figure=\"time\", rows=\"sizes\") %>", &["along `sizes`", "size=4096|65536"]);
     check("<% table(figure=\"time\", rows=\"size\", variants=[\"fats\"]) %>", &["`fats`", "slow, fast"]);
+    check(
+        "<% table(figure=\"time\", rows=\"size\", columns=\"stride\") %>",
+        &["along `size` by `stride`", "size=4096|65536"],
+    );
+    check(
+        "<% table(figure=\"time\", rows=\"size\", columns=\"size\", variants=[\"fats\"]) %>",
+        &["no figure"],
+    );
+    let level = |level: &str| format!("<% chart(figure=\"time\", along=\"size\", levels=[\"{level}\"]) %>");
+    check(&level("a plateau"), &["`a plateau`", "axis=place"]);
+    check(&level("a: size"), &["without `=`"]);
+    check(&level("a: size=4096"), &["names 2 figures"]);
     check("<% variant_diff(from=\"slow\", to=\"fats\") %>", &["`fats`", "slow, fast"]);
     check(
         "<% published(gpu=\"tesla\", figure=\"time\", rows=\"size\") %>",
