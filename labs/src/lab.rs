@@ -16,6 +16,7 @@ use crate::measure::{Bench, MEASURING_RULES};
 pub fn registry() -> &'static [&'static dyn Lab] {
     &[
         &days::day26_sum::Sum,
+        &days::day27_address::Address,
         &days::day28_cas_loop::CasLoop,
         &days::day29_histogram::Histogram,
         &days::day23_shuffle::Shuffle,

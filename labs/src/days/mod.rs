@@ -2,6 +2,7 @@
 
 pub mod day23_shuffle;
 pub mod day26_sum;
+pub mod day27_address;
 pub mod day28_cas_loop;
 pub mod day29_histogram;
 pub mod day35_filter;
