@@ -1,6 +1,7 @@
 //! The verbs of the templates: functions that print figures, tables, charts and claims, and the filters that
 //! print numbers.
 
+mod bits;
 mod chart;
 mod claims;
 mod code;
@@ -34,11 +35,12 @@ const INLINE: [(&str, Verb); 5] = [
 ];
 
 /// Verbs that print a block.
-const BLOCKS: [(&str, Verb); 14] = [
+const BLOCKS: [(&str, Verb); 15] = [
     ("table", tables::table),
     ("published", tables::published),
     ("output", tables::output),
     ("chart", chart::chart),
+    ("bits", bits::bits),
     ("claim", claims::claim),
     ("claims", claims::claims),
     ("verdicts", verdicts::verdicts),

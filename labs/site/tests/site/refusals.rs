@@ -59,6 +59,11 @@ fn unknown_names() {
     check(&level("a plateau"), &["`a plateau`", "axis=place"]);
     check(&level("a: size"), &["without `=`"]);
     check(&level("a: size=4096"), &["names 2 figures"]);
+    check(
+        "<% bits(figure=\"time\", reference=\"adds\", size=4096, caption=\"c\") %>",
+        &["no figure `adds` at these places"],
+    );
+    check("<% bits(figure=\"tiem\", reference=\"adds\", caption=\"c\") %>", &["`tiem`", "time, adds, lost"]);
     check("<% variant_diff(from=\"slow\", to=\"fats\") %>", &["`fats`", "slow, fast"]);
     check(
         "<% published(gpu=\"tesla\", figure=\"time\", rows=\"size\") %>",
