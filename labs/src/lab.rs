@@ -19,6 +19,7 @@ pub fn registry() -> &'static [&'static dyn Lab] {
         &days::day27_address::Address,
         &days::day28_cas_loop::CasLoop,
         &days::day29_histogram::Histogram,
+        &days::day30_determinism::Determinism,
         &days::day23_shuffle::Shuffle,
         &days::day35_filter::Filter,
     ]

@@ -360,7 +360,7 @@ fn exact_input(bench: &mut Bench<'_>) -> Result<Buffer> {
 
 /// Integers whose sums are exact in f32 in any order: those above zero add up to at most 2^24, and so do those
 /// below. Larger first, since few large or many small ones fit.
-fn exact(n: u64, seed: u64) -> impl Iterator<Item = i64> {
+pub(super) fn exact(n: u64, seed: u64) -> impl Iterator<Item = i64> {
     let mut random = fastrand::Rng::with_seed(seed);
     let (mut above, mut below) = (EXACT, EXACT);
     (0..n).map(move |i| {
@@ -386,7 +386,7 @@ fn uniform(n: u64, seed: u64) -> impl Iterator<Item = f32> {
     (0..n).map(move |_| random.f32())
 }
 
-fn bytes_of(n: u64, values: impl Iterator<Item = f32>) -> Result<Vec<u8>> {
+pub(super) fn bytes_of(n: u64, values: impl Iterator<Item = f32>) -> Result<Vec<u8>> {
     let mut bytes = host_bytes(n.saturating_mul(4))?;
     for (place, value) in bytes.chunks_exact_mut(4).zip(values) {
         place.copy_from_slice(&value.to_le_bytes());

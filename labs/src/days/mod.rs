@@ -5,4 +5,5 @@ pub mod day26_sum;
 pub mod day27_address;
 pub mod day28_cas_loop;
 pub mod day29_histogram;
+pub mod day30_determinism;
 pub mod day35_filter;
