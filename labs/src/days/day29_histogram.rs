@@ -21,8 +21,8 @@ const BLOCK: u32 = 256;
 /// Resident blocks an SM that these grids are made for: 8 × 256 threads fill an SM.
 const BLOCKS_PER_SM: u64 = 8;
 /// Threads a block of `lane_columns`, and its blocks an SM.
-const COLUMNS_BLOCK: u32 = 512;
-const COLUMNS_BLOCKS_PER_SM: u64 = 4;
+const COLUMNS_BLOCK: u32 = 1_024;
+const COLUMNS_BLOCKS_PER_SM: u64 = 2;
 /// Bytes of a line of the L2: how far apart `padded_bins` has its bins.
 const LINE: u64 = 128;
 /// Bytes left away at the front for one more check of each case, so that no input begins at a boundary only.
