@@ -22,6 +22,7 @@ pub fn registry() -> &'static [&'static dyn Lab] {
         &days::day30_determinism::Determinism,
         &days::day23_shuffle::Shuffle,
         &days::day35_filter::Filter,
+        &days::day36_compaction::Compaction,
     ]
 }
 

@@ -7,3 +7,4 @@ pub mod day28_cas_loop;
 pub mod day29_histogram;
 pub mod day30_determinism;
 pub mod day35_filter;
+pub mod day36_compaction;
