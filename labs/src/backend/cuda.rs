@@ -182,6 +182,12 @@ impl Backend for Cuda {
         // SAFETY: PTX ends in the NUL just added; a cubin carries its own length.
         let module = unsafe { result::module::load_data(bytes.as_ptr().cast()) }.map_err(|error| {
             use sys::cudaError_enum as Error;
+            if error.0 == Error::CUDA_ERROR_INVALID_PTX {
+                return failed(format!(
+                    "the driver can't assemble the PTX: {}; `--backend sim` names the line it stumbles over",
+                    words(error)
+                ));
+            }
             let remedy = match error.0 {
                 Error::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
                     "this driver is older than the code; update the driver, or install NVRTC (`labs doctor` says how)"
