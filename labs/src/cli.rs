@@ -142,6 +142,9 @@ pub struct RunArgs {
     /// Write the results to this file instead of printing them
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Draw the lab's figure into this file: times on a GPU, longest queues on the simulator
+    #[arg(long, value_name = "FILE.svg", conflicts_with = "check")]
+    pub plot: Option<PathBuf>,
 }
 
 /// Where kernels run.

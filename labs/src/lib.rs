@@ -15,6 +15,7 @@ pub mod explain;
 pub mod failure;
 pub mod lab;
 pub mod measure;
+pub mod plot;
 pub mod print;
 pub mod records;
 pub mod run;

@@ -46,28 +46,39 @@ pub fn figures(record: &Record, lab: &dyn Lab, entry: &LabEntry) -> String {
 
 /// The figures of these names as tables for the terminal.
 pub fn named_figures(all: &[Figure], names: &[&str], lab: &dyn Lab, entry: &LabEntry) -> String {
-    let order: Vec<&str> = lab.variants().iter().map(|variant| variant.name).collect();
     let mut text = String::new();
     for declared in entry.figures.iter().filter(|declared| names.contains(&declared.name.as_str())) {
         let named = all.iter().filter(|figure| figure.name == declared.name);
         let tables: BTreeSet<TableOf> = named.map(|figure| lab.table(&figure.at)).collect();
         for table in &tables {
-            text += &section(all, &order, declared.name.as_str(), &declared.means, table);
+            text += &section(all, lab, declared.name.as_str(), &declared.means, table);
         }
     }
     text
 }
 
-fn section(all: &[Figure], order: &[&str], name: &str, means: &str, of: &TableOf) -> String {
+fn section(all: &[Figure], lab: &dyn Lab, name: &str, means: &str, of: &TableOf) -> String {
     let places: Vec<String> = of.shared.values().map(coordinate).collect();
     let title = std::iter::once(name.replace('_', " ")).chain(places).collect::<Vec<_>>().join(", ");
+    let (chosen, columns) = columns(all, lab, name, of);
+    if columns.is_empty() {
+        let cells: Vec<String> = chosen.iter().map(labs_record::table::cell).collect();
+        return format!("{title}: {}  ({means})\n\n", cells.join(", "));
+    }
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let drawn = table(&pivot(&chosen, name, of.rows, &columns, &of.shared).for_terminal());
+    format!("{title}  ({means})\n{drawn}\n\n")
+}
+
+/// The figures of one table, named by its columns, and the columns in order: variants, peers, or places.
+pub(crate) fn columns(all: &[Figure], lab: &dyn Lab, name: &str, of: &TableOf) -> (Vec<Figure>, Vec<String>) {
     let here = |figure: &&Figure| {
         figure.name == name && of.shared.iter().all(|(axis, place)| figure.at.get(axis) == Some(place))
     };
     let mut chosen: Vec<Figure> = all.iter().filter(here).cloned().collect();
     let mut columns = match of.columns {
         Some(axis) => by_place(&mut chosen, axis),
-        None => order.iter().map(|name| (*name).to_owned()).collect(),
+        None => lab.variants().iter().map(|variant| variant.name.to_owned()).collect(),
     };
     let has = |column: &String| chosen.iter().any(|figure| figure.variant.as_ref() == Some(column));
     columns.retain(has);
@@ -76,13 +87,7 @@ fn section(all: &[Figure], order: &[&str], name: &str, means: &str, of: &TableOf
             columns.push(peer.clone());
         }
     }
-    if columns.is_empty() {
-        let cells: Vec<String> = chosen.iter().map(labs_record::table::cell).collect();
-        return format!("{title}: {}  ({means})\n\n", cells.join(", "));
-    }
-    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let drawn = table(&pivot(&chosen, name, of.rows, &columns, &of.shared).for_terminal());
-    format!("{title}  ({means})\n{drawn}\n\n")
+    (chosen, columns)
 }
 
 /// What each kernel takes of an SM.

@@ -14,6 +14,7 @@ use crate::cli::{BackendChoice, CheckChoice, Format, RunArgs};
 use crate::draft::{self, Extras};
 use crate::failure::{Failure, Kind, failed, usage};
 use crate::lab::{self, Lab};
+use crate::plot::{self, Plot};
 use crate::session::{self, Job, Message, Report};
 use crate::{code, print, simulate};
 
@@ -35,9 +36,11 @@ pub fn run(lab: &'static dyn Lab, args: &RunArgs, places: BTreeMap<String, Vec<C
         pinned: false,
         only_check: false,
     };
-    if let Some(out) = &args.out {
+    for (option, file) in [("--out", &args.out), ("--plot", &args.plot)] {
         // An unwritable place is found out before the work, not after it.
-        store::can_write(out).map_err(|error| usage(format!("{error}; choose another --out")))?;
+        if let Some(file) = file {
+            store::can_write(file).map_err(|error| usage(format!("{error}; choose another {option}")))?;
+        }
     }
     let started = draft::now();
     let simulators = match (args.check, args.schedule) {
@@ -139,6 +142,12 @@ fn show(lab: &'static dyn Lab, args: &RunArgs, report: Report, started: &str) ->
         Format::Csv => print::csv(&record, &lab::entry(lab))?,
     };
     deliver(args.out.as_deref(), &text)?;
+    if let Some(file) = &args.plot {
+        let figures = lab::entry(lab).with_derived(&record.figures);
+        let of = lab.headline();
+        let plot = Plot { figures: &figures, name: &of.figure, at: &of.at, origin: &record.gpu.name };
+        plot::write(file, lab, &plot)?;
+    }
     if print::as_declared(&record) {
         return Ok(());
     }

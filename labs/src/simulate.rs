@@ -14,6 +14,7 @@ use crate::backend::sim::Sim;
 use crate::cli::{Format, RunArgs, ScheduleChoice};
 use crate::failure::{failed, usage};
 use crate::lab::{self, Lab, Simulated, Variant};
+use crate::plot::{self, Plot};
 use crate::session::{self, Job, Report};
 use crate::{code, print, run};
 
@@ -57,6 +58,15 @@ pub fn run(lab: &'static dyn Lab, job: &Job, args: &RunArgs) -> Result<()> {
         Format::Csv => csv(&outcome)?,
     };
     run::deliver(args.out.as_deref(), &text)?;
+    if let Some(file) = &args.plot {
+        let queue = |line: &CountLine| {
+            plot::count("longest_queue", &line.variant, &line.at, line.counts.global_queue)
+        };
+        let figures: Vec<Figure> = outcome.counts.iter().map(queue).collect();
+        let plot =
+            Plot { figures: &figures, name: "longest_queue", at: &At::new(), origin: &report.gpu.name };
+        plot::write(file, lab, &plot)?;
+    }
     outcome.as_declared()
 }
 

@@ -1,25 +1,6 @@
 //! Text as HTML. Whatever a record, a claim or a manifest says passes through here before it is on a page.
 
-/// Text between tags or in a quoted attribute.
-pub fn escape(text: &str) -> String {
-    let mut html = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => html.push_str("&amp;"),
-            '<' => html.push_str("&lt;"),
-            '>' => html.push_str("&gt;"),
-            '"' => html.push_str("&quot;"),
-            '\'' => html.push_str("&#39;"),
-            // mdBook would look for `{{#include ..}}`.
-            '{' => html.push_str("&#123;"),
-            '}' => html.push_str("&#125;"),
-            // A blank line would end an HTML block in Markdown.
-            '\n' | '\r' => html.push(' '),
-            c => html.push(c),
-        }
-    }
-    html
-}
+pub use labs_chart::escape;
 
 /// Text within a sentence of Markdown: neither HTML nor Markdown sees anything in it.
 pub fn inline(text: &str) -> String {

@@ -110,6 +110,9 @@ Options:
       --out <FILE>
           Write the results to this file instead of printing them
 
+      --plot <FILE.svg>
+          Draw the lab's figure into this file: times on a GPU, longest queues on the simulator
+
       --size <N>
           Elements to add; again for several sizes
 
