@@ -291,3 +291,130 @@ fn keep(setting: &Setting, args: &VerifyArgs, path: &Path, new: Record) -> Resul
     store::write(path, &record)?;
     Ok(status)
 }
+
+#[cfg(test)]
+mod tests {
+    use labs_record::figure::SetAside;
+
+    use super::*;
+    use crate::failure::{Kind, kind_of};
+
+    const PLACE: &str = "verification/nvidia-h200/day26_sum.yaml";
+    const ADD: VerifyArgs = VerifyArgs { labs: Vec::new(), all: false, resume: false, add: true };
+    const ANEW: VerifyArgs = VerifyArgs { labs: Vec::new(), all: false, resume: false, add: false };
+
+    /// A checkout with this one's manifest and, so far, no record.
+    fn setting() -> (tempfile::TempDir, Setting) {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let setting = Setting {
+            root: folder.path().to_owned(),
+            manifest: store::read(&checkout.join("kernels/manifest.yaml"), "manifest").unwrap(),
+            disassembler: None,
+            sanitizer: None,
+            architecture: 90,
+            slug: "nvidia-h200".to_owned(),
+        };
+        (folder, setting)
+    }
+
+    /// The committed record, of today's code and protocol whatever it was measured by.
+    fn record(setting: &Setting) -> Record {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let mut record = store::read_record(&checkout.join(PLACE)).unwrap();
+        let code = &setting.manifest.code["day26_sum"]["sm_90"];
+        for kernel in record.variants.iter_mut().flat_map(|variant| &mut variant.kernels) {
+            kernel.machine_code.clone_from(&code[&kernel.name]);
+        }
+        record.protocol.clone_from(&setting.manifest.labs["day26_sum"].protocol);
+        record.sources = crate::BUILT_FROM.to_owned();
+        record.seal();
+        record
+    }
+
+    /// The same with two sessions, which is a draft.
+    fn draft(setting: &Setting) -> Record {
+        let mut record = record(setting);
+        record.sittings[0].sessions.truncate(2);
+        record.figures.iter_mut().for_each(|figure| figure.samples.truncate(2));
+        record.seal();
+        record
+    }
+
+    #[test]
+    fn a_verified_record_is_never_replaced_by_a_draft() {
+        let (_folder, setting) = setting();
+        let path = setting.root.join(PLACE);
+        let (verified, draft) = (record(&setting), draft(&setting));
+        // Where there is nothing better, a draft is kept.
+        let status = keep(&setting, &ANEW, &path, draft.clone()).unwrap();
+        assert!(matches!(status, Status::Draft(_)), "{status}");
+        assert_eq!(keep(&setting, &ANEW, &path, verified.clone()).unwrap(), Status::Verified);
+        let error = keep(&setting, &ANEW, &path, draft.clone()).unwrap_err();
+        assert_eq!(kind_of(&error), Kind::Failed);
+        assert!(error.to_string().contains("2 sessions of 3; the verified record stays"), "{error}");
+        assert_eq!(store::read_record(&path).unwrap(), verified);
+        assert_eq!(store::read_record(&drafts_place(&setting, &path)).unwrap(), draft);
+
+        let mut faulty = verified.clone();
+        faulty.digest = String::new();
+        let error = keep(&setting, &ANEW, &path, faulty).unwrap_err().to_string();
+        assert!(error.contains("would be refused"), "{error}");
+        assert_eq!(store::read_record(&path).unwrap(), verified);
+    }
+
+    #[test]
+    fn a_sitting_is_added_to_a_record_of_the_same_code() {
+        let (_folder, setting) = setting();
+        let path = setting.root.join(PLACE);
+        let error = keep(&setting, &ADD, &path, record(&setting)).unwrap_err();
+        assert_eq!(kind_of(&error), Kind::Usage, "{error}");
+        assert!(!path.exists());
+
+        keep(&setting, &ANEW, &path, record(&setting)).unwrap();
+        let mut later = record(&setting);
+        later.sittings[0].started = "2027-01-01T00:00:00Z".to_owned();
+        later.figures[0].set_aside = vec![SetAside { session: 1, count: 3, reason: "slow".to_owned() }];
+        later.seal();
+        assert_eq!(keep(&setting, &ADD, &path, later).unwrap(), Status::Verified);
+        let both = store::read_record(&path).unwrap();
+        assert_eq!((both.sittings.len(), both.sessions()), (2, 6));
+        assert!(both.figures.iter().all(|figure| figure.samples.len() == 6));
+        assert_eq!(both.figures[0].set_aside[0].session, 4, "sessions count over all sittings");
+
+        for (what, change) in [
+            ("protocol", (|record| record.protocol = "other".to_owned()) as fn(&mut Record)),
+            ("machine code", |record| record.variants[0].kernels[0].machine_code = "other".to_owned()),
+            ("compiler", |record| record.compiler.version = "13.0.0".to_owned()),
+            ("GPU", |record| record.gpu.sms = 114),
+        ] {
+            let mut other = record(&setting);
+            change(&mut other);
+            other.seal();
+            let error = keep(&setting, &ADD, &path, other).unwrap_err().to_string();
+            assert!(error.contains(&format!("the record on disk has another {what}")), "{error}");
+            assert_eq!(store::read_record(&path).unwrap(), both);
+        }
+    }
+
+    #[test]
+    fn resume_leaves_out_what_this_program_has_verified() {
+        let (_folder, setting) = setting();
+        let path = setting.root.join(PLACE);
+        let day26 = lab::find("day26").unwrap();
+        assert!(!is_done(&setting, day26, &path));
+        store::write(&path, &record(&setting)).unwrap();
+        assert!(is_done(&setting, day26, &path));
+        for change in [
+            (|record| record.sources = "others".to_owned()) as fn(&mut Record),
+            |record| record.protocol = "other".to_owned(),
+            |record| record.sittings[0].sessions.truncate(2),
+        ] {
+            let mut other = record(&setting);
+            change(&mut other);
+            other.seal();
+            store::write(&path, &other).unwrap();
+            assert!(!is_done(&setting, day26, &path));
+        }
+    }
+}

@@ -3,80 +3,15 @@
 
 use std::cell::Cell;
 
-use anyhow::Result;
-use labs::backend::{Backend, Buffer, Counts, Device, Image, Resources, Step};
+use labs::backend::Backend;
 use labs::lab::{self, Case};
 use labs::measure::{Bench, Findings, Reading};
 use labs_record::figure::{At, Kind, Samples, Unit};
-use labs_record::record::{Check, Gpu};
+use labs_record::record::Check;
 use labs_record::rules::SAMPLES;
 
-/// A device on which the n-th run takes n microseconds.
-struct Clock {
-    device: Device,
-    runs: u32,
-}
-
-impl Clock {
-    fn new() -> Clock {
-        let gpu = Gpu {
-            name: "clock".to_owned(),
-            compute_capability: "9.0".to_owned(),
-            sms: 1,
-            l2_bytes: 0,
-            memory_bytes: 0,
-            ecc: None,
-        };
-        Clock { device: Device { gpu, driver: "none".to_owned(), architecture: 90 }, runs: 0 }
-    }
-}
-
-impl Backend for Clock {
-    fn device(&self) -> &Device {
-        &self.device
-    }
-
-    fn load(&mut self, _image: &Image) -> Result<()> {
-        Ok(())
-    }
-
-    fn allocate(&mut self, bytes: u64) -> Result<Buffer> {
-        Ok(Buffer { address: 256, bytes })
-    }
-
-    fn write(&mut self, _buffer: Buffer, _data: &[u8]) -> Result<()> {
-        Ok(())
-    }
-
-    fn read(&mut self, _buffer: Buffer, _data: &mut [u8]) -> Result<()> {
-        Ok(())
-    }
-
-    fn run(&mut self, _steps: &[Step]) -> Result<()> {
-        Ok(())
-    }
-
-    fn keeps_time(&self) -> bool {
-        true
-    }
-
-    fn time(&mut self, _before: &[Step], _timed: &[Step]) -> Result<f64> {
-        self.runs += 1;
-        Ok(f64::from(self.runs) * 1000.0)
-    }
-
-    fn flush(&mut self) -> Result<Vec<Step>> {
-        Ok(Vec::new())
-    }
-
-    fn resources(&mut self, _kernel: &str, _block: u32) -> Result<Option<Resources>> {
-        Ok(None)
-    }
-
-    fn counts(&mut self) -> Option<Counts> {
-        None
-    }
-}
+mod clock;
+use clock::Clock;
 
 const READINGS: [Reading; 2] = [
     Reading { name: "rate", unit: Unit::PerSecond, kind: Kind::Duration },
