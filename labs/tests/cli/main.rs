@@ -10,20 +10,25 @@ use std::path::Path;
 
 use snapbox::cmd::{Command, OutputAssert};
 
+mod compiled;
 mod failures;
 mod help;
 mod usage;
 
-/// Runs `labs` in a folder.
+/// Runs `labs` in a folder, where there is no compiler.
 fn labs_in(folder: &Path, arguments: &[impl AsRef<OsStr>]) -> OutputAssert {
+    labs_with(&folder.join("none"), folder, arguments)
+}
+
+/// Runs `labs` in a folder with this compiler, where the search for one ends.
+fn labs_with(nvrtc: &Path, folder: &Path, arguments: &[impl AsRef<OsStr>]) -> OutputAssert {
     let command = Command::new(env!("CARGO_BIN_EXE_labs"))
         .args(arguments)
         .current_dir(folder)
         .stdin("")
         .env("COLUMNS", "100")
         .env_remove("RUST_BACKTRACE")
-        // The search for a compiler ends here.
-        .env("HOT_ADDRESSES_NVRTC", folder.join("none"))
+        .env("HOT_ADDRESSES_NVRTC", nvrtc)
         .env("HOT_ADDRESSES_NVDISASM", folder.join("none"));
     command.assert()
 }
