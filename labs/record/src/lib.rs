@@ -2,8 +2,10 @@
 //!
 //! A number's way through this crate: [`figure`] holds raw samples, [`statistics`] summarises them,
 //! [`record`] says where they come from, [`rules`] whether they may be published, [`claim`] what is said
-//! of them, [`judge`] whether that is so and [`wording`] how it is put. [`store`] is the only reader and writer of the files.
+//! of them, [`judge`] whether that is so and [`wording`] how it is put. [`agreement`] holds the simulator against a GPU.
+//! [`store`] is the only reader and writer of the files.
 
+pub mod agreement;
 pub mod claim;
 pub mod claim_check;
 pub mod figure;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::agreement::Agreement;
 use crate::record::{Record, SCHEMA};
 
 /// What can go wrong with a file of records.
@@ -64,22 +65,31 @@ pub fn parse<T: DeserializeOwned>(text: &str, what: &'static str) -> Result<T, E
 
 /// Reads a record. One of another schema is refused by that reason, before any other.
 pub fn read_record(path: &Path) -> Result<Record, Error> {
+    read_versioned(path, "record")
+}
+
+/// Reads what was compared on a GPU, as [`read_record`] reads a record.
+pub fn read_agreement(path: &Path) -> Result<Agreement, Error> {
+    read_versioned(path, "agreement file")
+}
+
+fn read_versioned<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<T, Error> {
     #[derive(serde::Deserialize)]
     struct Version {
         schema: Option<u32>,
     }
-    let version: Version = read(path, "record")?;
+    let version: Version = read(path, what)?;
     if version.schema != Some(SCHEMA) {
         let found = version.schema.map_or("none".to_owned(), |schema| schema.to_string());
         return Err(Error::Malformed {
-            what: "record",
+            what,
             path: path.into(),
             cause: format!(
                 "its schema is {found}, this program reads {SCHEMA}; use the version that wrote it, or measure anew"
             ),
         });
     }
-    read(path, "record")
+    read(path, what)
 }
 
 /// Writes a value as YAML.
@@ -165,16 +175,24 @@ fn readable_by_all(_file: &fs::File) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Folders of `verification/` that hold no records.
+const NO_GPUS: [&str; 3] = ["agreement", "claims", "published"];
+
 /// Every record under `verification/`: `<gpu>/<stem>.yaml`, in order of path.
 pub fn record_paths(verification: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     for folder in entries(verification)? {
         let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-        if folder.is_dir() && name != "claims" && name != "published" {
+        if folder.is_dir() && !NO_GPUS.contains(&name.as_str()) {
             found.extend(yaml_files(&folder)?);
         }
     }
     Ok(found)
+}
+
+/// Every comparison of the simulator with a GPU under `verification/`: `agreement/<gpu>.yaml`, in order of path.
+pub fn agreement_paths(verification: &Path) -> Result<Vec<PathBuf>, Error> {
+    yaml_files(&verification.join("agreement"))
 }
 
 /// The `.yaml` files of a folder, in order of name; none if there is no such folder.
