@@ -39,6 +39,8 @@ pub enum Command {
     Exercise(ExerciseArgs),
     /// Measure on this GPU by the rules and write verification/<gpu>/
     Verify(VerifyArgs),
+    /// Hold the simulator against this GPU: results, and requests to memory where ncu is found
+    Agree(AgreeArgs),
     /// Look after the records; needs no GPU
     #[command(subcommand)]
     Records(RecordsCommand),
@@ -90,6 +92,17 @@ pub struct VerifyArgs {
     /// Add a sitting to a verified record instead of replacing it
     #[arg(long, conflicts_with = "resume")]
     pub add: bool,
+}
+
+/// Options of `labs agree`.
+#[derive(Debug, Args)]
+pub struct AgreeArgs {
+    /// The labs to compare
+    #[arg(value_name = "LAB", required_unless_present = "all")]
+    pub labs: Vec<String>,
+    /// Compare all labs
+    #[arg(long, conflicts_with = "labs")]
+    pub all: bool,
 }
 
 /// The commands on records.

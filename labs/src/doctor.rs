@@ -38,7 +38,7 @@ pub fn run() -> Result<()> {
         "records say that it did not run",
     );
     row("nvcc", tool("nvcc", "the CUDA toolkit"), "no peer (CUB) is measured by scripts/verify-on-gpu");
-    row("ncu", tool("ncu", "Nsight Compute"), "no hardware counters");
+    row("ncu", tool("ncu", "Nsight Compute"), "`labs agree` compares results, and no counters");
     anstream::println!("{}", print::words(&["", "found", "without it"], &rows));
     match root {
         Some(root) => anstream::println!("checkout: {}", root.display()),

@@ -3,6 +3,7 @@
 //! A number's way through this crate: [`lab`] says what there is to measure, [`code`] finds the kernels,
 //! [`session`] runs them on a [`backend`] in a process of its own, [`measure`] takes and checks the samples.
 
+pub mod agree;
 pub mod backend;
 pub mod baseline;
 pub mod cli;
@@ -18,6 +19,7 @@ pub mod measure;
 pub mod plot;
 pub mod print;
 pub mod records;
+pub mod results;
 pub mod run;
 pub mod session;
 pub mod simulate;

@@ -11,9 +11,10 @@ use labs_record::rules::SAMPLES;
 use labs_record::statistics::Summary;
 
 use crate::backend::nvml::{Sensors, Throttled};
-use crate::backend::{Backend, Buffer, Counts, Step};
+use crate::backend::{Backend, Buffer, Counts, Launched, Step};
 use crate::failure::lacks;
 use crate::lab::{Case, Variant};
+use crate::results::Left;
 
 /// What decides how samples are taken; part of every lab's protocol.
 pub const MEASURING_RULES: &str = "\
@@ -116,6 +117,12 @@ pub struct Findings {
     /// What the simulator counted, by variant and place.
     #[serde(skip)]
     pub counts: Vec<(String, At, Counts)>,
+    /// The launches behind those counts, one by one, in order.
+    #[serde(skip)]
+    pub launches: Vec<(String, At, Launched)>,
+    /// What the cases left in memory, in order; only of a session that takes no times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<Left>,
 }
 
 /// The bench a lab measures at: the backend, inputs that stay on the device, and the session's findings.
@@ -133,8 +140,8 @@ pub struct Bench<'a> {
     sensors: Sensors,
     inputs: HashMap<&'static str, Buffer>,
     references: HashMap<(&'static str, u64), Rc<[f64]>>,
-    findings: Findings,
-    timing: bool,
+    pub(crate) findings: Findings,
+    pub(crate) timing: bool,
     only_checks: bool,
 }
 
@@ -236,7 +243,11 @@ impl<'a> Bench<'a> {
         (self.alive)();
         self.backend.counts();
         self.backend.run(&work.reset)?;
-        let ran = self.backend.run(&work.timed);
+        self.backend.launched();
+        let ran = match self.timing {
+            true => self.backend.run(&work.timed),
+            false => self.backend.run_marked(&work.timed),
+        };
         // The simulator stops a kernel that does what nobody may; on a GPU such an error is the end of the session.
         if let (Err(error), true, false) =
             (&ran, variant.declared != Outcome::Correct, self.backend.keeps_time())
@@ -245,6 +256,8 @@ impl<'a> Bench<'a> {
             return Ok(false);
         }
         ran?;
+        let launched = self.backend.launched().into_iter();
+        self.findings.launches.extend(launched.map(|one| (variant.name.to_owned(), at.clone(), one)));
         if let Some(counts) = self.backend.counts() {
             self.findings.counts.push((variant.name.to_owned(), at.clone(), counts));
         }

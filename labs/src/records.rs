@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use labs_record::agreement::Subject;
 use labs_record::claim::Claims;
 use labs_record::figure::Figure;
 use labs_record::manifest::Manifest;
@@ -90,36 +91,83 @@ fn list() -> Result<()> {
 fn check(files: &[PathBuf]) -> Result<()> {
     let root = code::root_for("labs records check")?;
     let manifest = manifest(&root)?;
-    let paths =
-        if files.is_empty() { store::record_paths(&root.join("verification"))? } else { files.to_vec() };
+    let verification = root.join("verification");
+    let paths = match files.is_empty() {
+        true => [store::record_paths(&verification)?, store::agreement_paths(&verification)?].concat(),
+        false => files.to_vec(),
+    };
     let mut refused = 0;
     for path in &paths {
         let name = shown(&root, path);
-        let problems = match store::read_record(path) {
+        let found = match is_comparison(path) {
+            true => comparison(&root, path, &manifest),
+            false => record(&root, path, &manifest)?,
+        };
+        let problems = match found {
             Err(error) if is_missing(&error) => return Err(unreadable(&error)),
             Err(error) => vec![error.to_string()],
-            Ok(record) => {
-                let mut problems = problems(&root, &record, &manifest)?;
-                problems.extend(misplaced(&root, path, &record));
-                if problems.is_empty() {
-                    anstream::println!("{name}: {}", rules::status(&record, &manifest));
-                }
-                problems
-            }
+            Ok(problems) => problems,
         };
         for problem in &problems {
             anstream::println!("{name}: refused: {problem}");
         }
         refused += usize::from(!problems.is_empty());
     }
+    let comparisons = paths.iter().filter(|path| is_comparison(path)).count();
+    let what = match (paths.len() - comparisons, comparisons) {
+        (records, 0) => format!("{records} records"),
+        (records, 1) => format!("{records} records and 1 comparison"),
+        (records, comparisons) => format!("{records} records and {comparisons} comparisons"),
+    };
     if refused > 0 {
         return Err(failed(format!(
-            "{refused} of {} records refused; restore them as they were measured, or measure anew with labs verify",
-            paths.len()
+            "{refused} of {what} refused; restore them as they were measured, or measure anew with labs verify"
         )));
     }
-    anstream::println!("{} records, none refused", paths.len());
+    anstream::println!("{what}, none refused");
     Ok(())
+}
+
+/// Whether a file compares the simulator with a GPU; else it is a record.
+fn is_comparison(path: &Path) -> bool {
+    path.parent().is_some_and(|folder| folder.ends_with("agreement"))
+}
+
+/// What a record is refused for; says what it is worth if it is not.
+fn record(root: &Path, path: &Path, manifest: &Manifest) -> Result<Result<Vec<String>, store::Error>> {
+    let record = match store::read_record(path) {
+        Ok(record) => record,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut problems = problems(root, &record, manifest)?;
+    problems.extend(misplaced(root, path, &record));
+    if problems.is_empty() {
+        anstream::println!("{}: {}", shown(root, path), rules::status(&record, manifest));
+    }
+    Ok(Ok(problems))
+}
+
+/// What a comparison of the simulator with a GPU is refused for. Predictions that are off are printed and refuse nothing.
+fn comparison(root: &Path, path: &Path, manifest: &Manifest) -> Result<Vec<String>, store::Error> {
+    let all = store::read_agreement(path)?;
+    let mut problems = all.faults(manifest);
+    let slug = all.gpu.slug();
+    if path.file_stem().is_none_or(|stem| stem != slug.as_str()) {
+        problems.push(format!("it is of {} and belongs at verification/agreement/{slug}.yaml", all.gpu.name));
+    }
+    for lab in &all.labs {
+        let name = &lab.lab;
+        problems.extend(lab.stale(&all.gpu, manifest).into_iter().map(|why| format!("stale: {name}: {why}")));
+        for found in lab.disagreements() {
+            match found.subject {
+                Subject::Check | Subject::Result => problems.push(format!("{name}: {found}")),
+                Subject::Counter | Subject::Launch => {
+                    anstream::println!("{}: a prediction that is off: {name}: {found}", shown(root, path));
+                }
+            }
+        }
+    }
+    Ok(problems)
 }
 
 /// What is wrong with a record: faults, what makes it stale, its lab's claims, laws that fail on it.

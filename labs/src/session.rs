@@ -180,7 +180,8 @@ pub fn run(
     let kernels = resources(&selection, backend)?;
     let device = backend.device().clone();
     let mut cases = lab.cases(&selection);
-    if !simulated {
+    // An order of its own is for times; without them, results and launches come in the lab's order everywhere.
+    if !simulated && !job.only_check {
         fastrand::Rng::with_seed(job.seed).shuffle(&mut cases);
     }
     let largest = cases.iter().map(|case| case.number("size")).max().unwrap_or(0);
@@ -264,18 +265,55 @@ fn the_lab(job: &Job) -> Result<&'static dyn Lab> {
 /// The child's own failure; a watchdog's, naming the case; a child that died.
 pub fn in_child(job: &Job, watch: &mut dyn FnMut(&Message)) -> Result<Report> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
-    let mut child = Command::new(program)
-        .arg("worker")
+    let mut child = start(Command::new(program).arg("worker"))?;
+    let outcome = converse(job, &mut child, watch);
+    end(&mut child);
+    outcome
+}
+
+/// As [`in_child`], within a tool that starts this program itself: `command` is the tool's whole command line. The tool
+/// ends by itself, so that what it writes at its end is whole.
+///
+/// # Errors
+/// As [`in_child`]; a tool that does not end.
+pub fn in_tool(command: &mut Command, job: &Job, watch: &mut dyn FnMut(&Message)) -> Result<Report> {
+    let mut child = start(command)?;
+    let outcome = converse(job, &mut child, watch).and_then(|report| {
+        let ended = ends_by_itself(&mut child)?;
+        ended.then_some(report).ok_or_else(|| {
+            let name = command.get_program().to_string_lossy();
+            failed(format!("watchdog: `{name}` did not end within {} s of its work's end", SILENCE.as_secs()))
+        })
+    });
+    end(&mut child);
+    outcome
+}
+
+fn start(command: &mut Command) -> Result<Child> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn()
-        .context("cannot start the process that measures")?;
-    let outcome = converse(job, &mut child, watch);
-    // Whatever happened, no child is left behind.
+        .with_context(|| format!("cannot start the process that measures, `{name}`"))
+}
+
+/// Whatever happened, no child is left behind.
+fn end(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();
-    outcome
+}
+
+fn ends_by_itself(child: &mut Child) -> Result<bool> {
+    let began = Instant::now();
+    while began.elapsed() < SILENCE {
+        if child.try_wait().context("cannot wait for the process that measures")?.is_some() {
+            return Ok(true);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(false)
 }
 
 fn converse(job: &Job, child: &mut Child, watch: &mut dyn FnMut(&Message)) -> Result<Report> {
@@ -313,7 +351,9 @@ fn listen(child: &mut Child) -> Result<Receiver<Message>> {
     let output = child.stdout.take().context("the child has no standard output")?;
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
+        // NVIDIA's tools mark their own lines so; no message begins like that.
+        let messages = BufReader::new(output).lines().map_while(Result::ok).filter(|l| !l.starts_with("=="));
+        for line in messages {
             let message = serde_json::from_str(&line).unwrap_or_else(|_| Message::Failed {
                 kind: Kind::Failed,
                 message: format!("the process that measures said `{line}`, which is not a message"),

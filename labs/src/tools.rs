@@ -55,7 +55,11 @@ pub fn sanitize(sanitizer: &Path, job: &Job) -> Result<Sanitizer> {
             return Ok(found);
         }
     }
-    Ok(Sanitizer::Clean(format!("{}: {}", version(sanitizer), SANITIZER_TOOLS.join(", "))))
+    Ok(Sanitizer::Clean(format!(
+        "{}: {}",
+        version(sanitizer, "compute-sanitizer"),
+        SANITIZER_TOOLS.join(", ")
+    )))
 }
 
 /// What a log complains of; none if it says that there is nothing.
@@ -72,11 +76,12 @@ fn complaint(tool: &str, log: &str) -> Option<Sanitizer> {
     }
 }
 
-fn version(sanitizer: &Path) -> String {
-    let output = Command::new(sanitizer).arg("--version").output();
+/// `compute-sanitizer 2025.3.0`: a tool of NVIDIA's with the version that it prints.
+pub fn version(program: &Path, name: &str) -> String {
+    let output = Command::new(program).arg("--version").output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let line = text.lines().find(|line| line.to_lowercase().contains("version")).unwrap_or("").trim();
-    format!("compute-sanitizer {}", line.trim_start_matches("Version").trim())
+    format!("{name} {}", line.trim_start_matches("Version").trim())
 }
 
 /// What a peer program prints: one JSON object.

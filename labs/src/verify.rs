@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use labs_record::manifest::Manifest;
+use labs_record::manifest::{KernelHashes, Manifest};
 use labs_record::record::{Instruction, Outcome, Record, Sanitizer};
 use labs_record::rules::{self, SESSIONS, Status};
 use labs_record::{Coordinate, store};
@@ -38,7 +38,7 @@ struct Setting {
 /// # Errors
 /// No GPU, no pinned code, a wrong result, a record that would be replaced by a worse one.
 pub fn verify(args: &VerifyArgs) -> Result<()> {
-    let labs = chosen(args)?;
+    let labs = chosen(&args.labs, args.all)?;
     let setting = prepare()?;
     let shortcomings = preflight(&setting, &labs);
     for line in &shortcomings {
@@ -68,15 +68,19 @@ pub fn verify(args: &VerifyArgs) -> Result<()> {
     if drafts.is_empty() { Ok(()) } else { Err(failed(format!("not verified: {}", drafts.join(", ")))) }
 }
 
-fn chosen(args: &VerifyArgs) -> Result<Vec<&'static dyn Lab>> {
-    if args.all {
+/// The labs of these names, or all of them.
+///
+/// # Errors
+/// A name that no lab has.
+pub fn chosen(names: &[String], all: bool) -> Result<Vec<&'static dyn Lab>> {
+    if all {
         return Ok(lab::registry().to_vec());
     }
     let known = || lab::registry().iter().map(|lab| lab::names(lab.stem()).0).collect::<Vec<_>>().join(", ");
     let find = |name: &String| {
         lab::find(name).ok_or_else(|| usage(format!("no lab `{name}`; there are {}", known())))
     };
-    args.labs.iter().map(find).collect()
+    names.iter().map(find).collect()
 }
 
 fn prepare() -> Result<Setting> {
@@ -192,16 +196,8 @@ fn check_results(lab: &dyn Lab, report: &Report) -> Result<()> {
 
 /// Each kernel's machine code by hash, and its instructions that bear on contention.
 fn evidence(setting: &Setting, lab: &dyn Lab) -> Result<BTreeMap<String, (String, Vec<Instruction>)>> {
-    let stem = lab.stem();
-    let image = code::pinned_cubin(&setting.root, stem, setting.architecture)?;
-    let hashes = cubin::code_hashes(&image)?;
-    let known =
-        setting.manifest.code.get(stem).and_then(|code| code.get(&format!("sm_{}", setting.architecture)));
-    if known.is_some_and(|known| *known != hashes) {
-        return Err(lacks(format!(
-            "kernels/cubin/{stem} is not the manifest's machine code; run scripts/kernels"
-        )));
-    }
+    let image = code::pinned_cubin(&setting.root, lab.stem(), setting.architecture)?;
+    let hashes = machine_code(&image, lab, &setting.manifest, setting.architecture)?;
     // The baseline is loaded from the same folder.
     code::pinned_cubin(&setting.root, baseline::STEM, setting.architecture)?;
     let mut instructions: BTreeMap<String, Vec<Instruction>> = BTreeMap::new();
@@ -221,6 +217,27 @@ fn evidence(setting: &Setting, lab: &dyn Lab) -> Result<BTreeMap<String, (String
             (kernel, (hash, list))
         })
         .collect())
+}
+
+/// The hashes of a lab's machine code, which must be those that the manifest knows.
+///
+/// # Errors
+/// Kind `Lacks` if they are not.
+pub fn machine_code(
+    image: &[u8],
+    lab: &dyn Lab,
+    manifest: &Manifest,
+    architecture: u32,
+) -> Result<KernelHashes> {
+    let stem = lab.stem();
+    let hashes = cubin::code_hashes(image)?;
+    let known = manifest.code.get(stem).and_then(|code| code.get(&format!("sm_{architecture}")));
+    if known.is_some_and(|known| *known != hashes) {
+        return Err(lacks(format!(
+            "kernels/cubin/{stem} is not the manifest's machine code; run scripts/kernels"
+        )));
+    }
+    Ok(hashes)
 }
 
 /// compute-sanitizer over all correct variants at once; one by one only if it complains.

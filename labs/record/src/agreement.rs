@@ -69,7 +69,7 @@ pub struct VariantAgreement {
     /// Where the two differ: what the side that refused said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
-    /// Its results, one by one; none of a variant that is wrong on purpose, whose results no run has to repeat.
+    /// Its results, one by one; none of a variant that is not meant to be right, whose results no run has to repeat.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<ResultAgreement>,
 }
@@ -360,7 +360,8 @@ impl LabAgreement {
 impl VariantAgreement {
     fn disagreements(&self) -> Vec<Disagreement> {
         let mut all = Vec::new();
-        if self.hardware != self.simulator {
+        // Of what is undefined a GPU may make anything.
+        if self.declared != Outcome::Undefined && self.hardware != self.simulator {
             let side = |check: Option<Check>| {
                 let word = match check {
                     Some(Check::Passed) => "passed",

@@ -124,6 +124,11 @@ pub trait Backend {
     /// Runs steps in order and waits for them.
     fn run(&mut self, steps: &[Step]) -> Result<()>;
 
+    /// As [`run`](Backend::run), marked so that a profiler that waits for marks looks at these launches and no others.
+    fn run_marked(&mut self, steps: &[Step]) -> Result<()> {
+        self.run(steps)
+    }
+
     /// Whether times are real here.
     fn keeps_time(&self) -> bool;
 
@@ -145,6 +150,24 @@ pub trait Backend {
 
     /// What the kernels asked for since the last call; none where nothing is counted.
     fn counts(&mut self) -> Option<Counts>;
+
+    /// The launches since the last call, each with what it asked for; empty where nothing is counted.
+    fn launched(&mut self) -> Vec<Launched> {
+        Vec::new()
+    }
+}
+
+/// A launch that has run, and what it asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launched {
+    /// The `__global__` function.
+    pub kernel: String,
+    /// Blocks.
+    pub grid: u32,
+    /// Threads a block.
+    pub block: u32,
+    /// What it asked for.
+    pub counts: Counts,
 }
 
 /// What kernels asked of memory, exact for their PTX.

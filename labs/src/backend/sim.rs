@@ -5,7 +5,7 @@ use labs_record::record::Gpu;
 use labs_simt::race::{RaceDetector, Report as Races};
 use labs_simt::{Error, Loaded, Machine, Module, Options, Order, Report};
 
-use super::{Argument, Backend, Buffer, Counts, Device, Image, Launch, Resources, Step};
+use super::{Argument, Backend, Buffer, Counts, Device, Image, Launch, Launched, Resources, Step};
 use crate::failure::{failed, lacks};
 
 /// The reference GPU's shape, on the CPU.
@@ -15,6 +15,7 @@ pub struct Sim {
     modules: Vec<(Module, Loaded)>,
     counts: Counts,
     options: Options,
+    launched: Vec<Launched>,
     watched: Option<Races>,
 }
 
@@ -22,23 +23,33 @@ impl Sim {
     /// A machine that schedules as `options` say; with `watch_races`, every launch is watched by the race detector.
     pub fn new(options: Options, watch_races: bool) -> Sim {
         let shape = labs_simt::Gpu::H200;
+        let gpu = Gpu {
+            name: format!("simulator, {} SMs", shape.sms),
+            compute_capability: format!("{}.{}", shape.sm / 10, shape.sm % 10),
+            sms: shape.sms,
+            l2_bytes: 0,
+            memory_bytes: 0,
+            ecc: None,
+        };
+        Sim::of(shape, gpu, options, watch_races)
+    }
+
+    /// A machine on which labs choose the shapes and the code that they choose on this GPU.
+    pub fn like(device: &Device, options: Options) -> Sim {
+        let nearest = if device.architecture < 80 { labs_simt::Gpu::T4 } else { labs_simt::Gpu::H200 };
+        let shape = labs_simt::Gpu { sms: device.gpu.sms, sm: device.architecture, ..nearest };
+        let gpu = Gpu { name: format!("simulator, shaped like {}", device.gpu.name), ..device.gpu.clone() };
+        Sim::of(shape, gpu, options, false)
+    }
+
+    fn of(shape: labs_simt::Gpu, gpu: Gpu, options: Options, watch_races: bool) -> Sim {
         Sim {
-            device: Device {
-                gpu: Gpu {
-                    name: format!("simulator, {} SMs", shape.sms),
-                    compute_capability: format!("{}.{}", shape.sm / 10, shape.sm % 10),
-                    sms: shape.sms,
-                    l2_bytes: 0,
-                    memory_bytes: 0,
-                    ecc: None,
-                },
-                driver: "none".to_owned(),
-                architecture: shape.sm,
-            },
+            device: Device { gpu, driver: "none".to_owned(), architecture: shape.sm },
             machine: Machine::new(shape, options),
             modules: Vec::new(),
             counts: Counts::default(),
             options,
+            launched: Vec::new(),
             watched: watch_races.then(Races::default),
         }
     }
@@ -78,6 +89,10 @@ impl Sim {
         let observer = detector.as_mut().map(|detector| detector as &mut dyn labs_simt::event::Observer);
         let report = self.machine.launch(&loaded, &shape, observer).map_err(wrong)?;
         self.counts.add(&report);
+        let mut counts = Counts::default();
+        counts.add(&report);
+        let (kernel, grid, block) = (launch.kernel.clone(), launch.grid, launch.block);
+        self.launched.push(Launched { kernel, grid, block, counts });
         if let (Some(all), Some(detector)) = (&mut self.watched, detector) {
             all.merge(detector.into_report());
         }
@@ -148,7 +163,12 @@ impl Backend for Sim {
     }
 
     fn counts(&mut self) -> Option<Counts> {
+        self.launched.clear();
         Some(std::mem::take(&mut self.counts))
+    }
+
+    fn launched(&mut self) -> Vec<Launched> {
+        std::mem::take(&mut self.launched)
     }
 }
 

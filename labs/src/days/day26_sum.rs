@@ -10,6 +10,7 @@ use crate::baseline;
 use crate::exercise::{Exercise, Goal};
 use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Variant};
 use crate::measure::{Bench, Cache, Work, host_bytes};
+use crate::results::{Like, Values};
 
 /// Threads a block, in every variant.
 const BLOCK: u32 = 256;
@@ -174,6 +175,7 @@ impl Lab for Sum {
         if !bench.passes(&variant, &case.at, &work)? {
             return Ok(());
         }
+        bench.result("total", case, Like::Bits, |backend| Ok(Values::F32(vec![sum.total(backend, 0)?])))?;
         bench.exact("global_atomics", case, &[], sum.global_atomics());
         let single = Coordinate::from("single");
         for cache in [Cache::Cold, Cache::Hot] {
@@ -265,6 +267,8 @@ fn error_on_uniform(bench: &mut Bench<'_>, case: &Case, sum: &Sums) -> Result<()
         let total = f64::from(sum.total(bench.backend, 0)?);
         errors.push(if reference == 0.0 { total.abs() } else { (total - reference).abs() / reference });
     }
+    let like = Like::Within(sum.rounding());
+    bench.result("total_uniform", case, like, |backend| Ok(Values::F32(vec![sum.total(backend, 0)?])))?;
     bench.spread("error_uniform", case, &[], Unit::One, errors);
     Ok(())
 }
@@ -332,6 +336,18 @@ impl Sums {
             "vectorised" if self.grid() == 1 => 0,
             _ => u64::from(self.grid()),
         }
+    }
+
+    /// How far two totals of the same positive floats may be apart, as a part of the larger: each is off by at most
+    /// 2^-24 for each addition on an element's way (N. J. Higham, "Accuracy and Stability of Numerical Algorithms",
+    /// 2nd edition, section 4.2): those of its thread, fewer than a block's in the block, and one for each block.
+    fn rounding(&self) -> f64 {
+        let grid = u64::from(self.grid().max(1));
+        let way = match self.variant {
+            "global_atomic" => self.n,
+            _ => self.n.div_ceil(grid * u64::from(BLOCK)) + u64::from(BLOCK) + grid,
+        };
+        2.0 * way as f64 * f64::from(2.0_f32.powi(-24))
     }
 
     fn total(&self, backend: &mut dyn Backend, place: u64) -> Result<f32> {
