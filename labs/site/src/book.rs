@@ -134,19 +134,19 @@ fn configured(folder: &Path, options: &Options) -> Result<Config> {
     Ok(config)
 }
 
-/// Copies every record beside the pages; gives their GPUs.
+/// Copies every record, and every comparison of the simulator with a GPU, beside the pages; gives the records' GPUs.
 fn copy_records(root: &Path, built: &Path) -> Result<Vec<String>> {
-    let mut slugs = Vec::new();
-    for filed in Tree::load(root)?.records {
-        let from = root.join(&filed.path);
-        let to = built.join(RECORDS).join(&filed.slug).join(format!("{}.yaml", filed.record.lab));
+    let tree = Tree::load(root)?;
+    let records = tree.records.iter().map(|filed| &filed.path);
+    for path in records.chain(tree.agreements.iter().map(|filed| &filed.path)) {
+        let from = root.join(path);
+        let to = built.join(RECORDS).join(path.trim_start_matches("verification/"));
         if let Some(folder) = to.parent() {
             fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
         }
         fs::copy(&from, &to).with_context(|| format!("cannot copy `{}`", from.display()))?;
-        slugs.push(filed.slug);
     }
-    Ok(slugs)
+    Ok(tree.records.into_iter().map(|filed| filed.slug).collect())
 }
 
 /// Collects what is reported at level warning and above.

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use labs_record::agreement::Agreement;
 use labs_record::claim::Claims;
 use labs_record::figure::Figure;
 use labs_record::manifest::Manifest;
@@ -27,6 +28,19 @@ pub struct Tree {
     pub claims: BTreeMap<String, Claims>,
     /// Figures of others with the GPU's slug.
     pub published: Vec<(String, Published)>,
+    /// The simulator held against GPUs.
+    pub agreements: Vec<FiledAgreement>,
+}
+
+/// A comparison of the simulator with a GPU, and where it lies.
+#[derive(Debug)]
+pub struct FiledAgreement {
+    /// From the root, with slashes: `verification/agreement/nvidia-h200.yaml`.
+    pub path: String,
+    /// The GPU's slug.
+    pub slug: String,
+    /// What was read.
+    pub agreement: Agreement,
 }
 
 /// A record and where it lies.
@@ -100,7 +114,8 @@ impl Tree {
         }
         let claims = read_claims(&verification, &manifest)?;
         let published = read_published(&verification)?;
-        Ok(Tree { root: root.to_owned(), manifest, records, claims, published })
+        let agreements = read_agreements(root, &verification, &manifest)?;
+        Ok(Tree { root: root.to_owned(), manifest, records, claims, published, agreements })
     }
 
     /// The record of a lab on a GPU.
@@ -119,6 +134,11 @@ impl Tree {
                 self.published.iter().map(|(slug, found)| format!("{slug}/{}", found.lab)).collect();
             format!("nothing is published for {gpu}/{lab}; there are: {}", there.join(", "))
         })
+    }
+
+    /// The comparison of the simulator with a GPU.
+    pub fn agreement(&self, gpu: &str) -> Option<&FiledAgreement> {
+        self.agreements.iter().find(|filed| filed.slug == gpu)
     }
 
     /// The newest record of a lab, by the start of its last sitting.
@@ -199,6 +219,24 @@ fn read_record(root: &Path, path: &Path, manifest: &Manifest) -> Result<FiledRec
         manifest.labs.get(&record.lab).map_or_else(Vec::new, |lab| lab.with_derived(&record.figures));
     let status = status(&record, manifest);
     Ok(FiledRecord { path: shown, slug: record.gpu.slug(), figures, status, record })
+}
+
+fn read_agreements(root: &Path, verification: &Path, manifest: &Manifest) -> Result<Vec<FiledAgreement>> {
+    let mut all = Vec::new();
+    for path in store::agreement_paths(verification)? {
+        let agreement = store::read_agreement(&path)?;
+        let (shown, slug) = (relative(root, &path), agreement.gpu.slug());
+        let mut faults = agreement.faults(manifest);
+        let place = format!("verification/agreement/{slug}.yaml");
+        if place != shown {
+            faults.push(format!("it is of {} and belongs at `{place}`", agreement.gpu.name));
+        }
+        if !faults.is_empty() {
+            bail!("`{shown}` can't be used: {}; restore the file as it was made", faults.join("; "));
+        }
+        all.push(FiledAgreement { path: shown, slug, agreement });
+    }
+    Ok(all)
 }
 
 fn read_claims(verification: &Path, manifest: &Manifest) -> Result<BTreeMap<String, Claims>> {

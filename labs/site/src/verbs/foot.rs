@@ -71,13 +71,18 @@ pub(super) fn record_foot(page: &Page, arguments: &mut Arguments) -> Result<Stri
 
 /// The record's path; a link to its copy in the built book where there is one.
 pub(super) fn record_link(page: &Page, filed: &FiledRecord) -> String {
-    let path = html::escape(&filed.path);
+    file_link(page, &filed.path)
+}
+
+/// The path of a file under `verification/` whose copy is in the built book; a link to it where there is one.
+pub(super) fn file_link(page: &Page, path: &str) -> String {
+    let shown = html::escape(path);
     match &page.edition.records {
-        None => format!("<code>{path}</code>"),
+        None => format!("<code>{shown}</code>"),
         Some(folder) => {
             let up = "../".repeat(page.path.matches('/').count());
-            let file = filed.path.trim_start_matches("verification/");
-            format!("<a href=\"{up}{folder}/{}\"><code>{path}</code></a>", html::escape(file))
+            let file = path.trim_start_matches("verification/");
+            format!("<a href=\"{up}{folder}/{}\"><code>{shown}</code></a>", html::escape(file))
         }
     }
 }

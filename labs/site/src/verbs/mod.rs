@@ -1,6 +1,7 @@
 //! The verbs of the templates: functions that print figures, tables, charts and claims, and the filters that
 //! print numbers.
 
+mod agreement;
 mod bits;
 mod chart;
 mod claims;
@@ -35,7 +36,7 @@ const INLINE: [(&str, Verb); 5] = [
 ];
 
 /// Verbs that print a block.
-const BLOCKS: [(&str, Verb); 15] = [
+const BLOCKS: [(&str, Verb); 16] = [
     ("table", tables::table),
     ("published", tables::published),
     ("output", tables::output),
@@ -51,6 +52,7 @@ const BLOCKS: [(&str, Verb); 15] = [
     ("record_foot", foot::record_foot),
     ("labs", lists::labs),
     ("records", lists::records),
+    ("agreement", agreement::agreement),
 ];
 
 /// Names of the verbs that print a block, and so must stand alone.

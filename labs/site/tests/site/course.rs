@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use labs_record::agreement::Agreement;
 use labs_record::record::Record;
 use labs_record::store;
 use site::book::{Options, build};
@@ -40,6 +41,19 @@ impl Course {
         edit(&mut record);
         record.seal();
         store::write(&self.record_path(gpu), &record).unwrap();
+        self
+    }
+
+    pub(crate) fn agreement_path(&self, gpu: &str) -> PathBuf {
+        self.path(&format!("verification/agreement/{gpu}.yaml"))
+    }
+
+    /// Changes a comparison of the simulator with a GPU, and seals it again.
+    pub(crate) fn edit_agreement(&self, gpu: &str, edit: impl FnOnce(&mut Agreement)) -> &Course {
+        let mut agreement = store::read_agreement(&self.agreement_path(gpu)).unwrap();
+        edit(&mut agreement);
+        agreement.seal();
+        store::write(&self.agreement_path(gpu), &agreement).unwrap();
         self
     }
 

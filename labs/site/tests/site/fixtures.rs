@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use labs_record::agreement::{
+    Agreement, Counter, Counters, KernelAgreement, LabAgreement, Profile, ResultAgreement, VariantAgreement,
+};
 use labs_record::figure::{Figure, Kind, Samples, SetAside, Unit};
 use labs_record::manifest::{FigureEntry, LabEntry, Manifest, VariantEntry};
 use labs_record::record::{
@@ -155,6 +158,52 @@ fn all() -> [(&'static str, Record); 2] {
     ]
 }
 
+/// One result a variant, and three counters of one kernel: right, wrong, and without a prediction.
+fn agreement() -> Agreement {
+    let at = At::from([("size".to_owned(), 4096.into())]);
+    let result = |within| ResultAgreement { name: "total".to_owned(), at: at.clone(), within, differs: None };
+    let variant = |name: &str, within| VariantAgreement {
+        name: name.to_owned(),
+        declared: Outcome::Correct,
+        hardware: Some(Check::Passed),
+        simulator: Some(Check::Passed),
+        refusal: None,
+        results: vec![result(within)],
+    };
+    let counter = |name: &str, predicted, counted| Counter { name: name.to_owned(), predicted, counted };
+    let kernel = KernelAgreement {
+        kernel: "slow".to_owned(),
+        variant: "slow".to_owned(),
+        at: at.clone(),
+        launches: 1,
+        counters: vec![
+            counter("loads.sum", Some(128), Some(128)),
+            counter("reds.sum", Some(128), Some(4096)),
+            counter("arrivals.sum", None, Some(6144)),
+        ],
+    };
+    let lab = LabAgreement {
+        lab: LAB.to_owned(),
+        started: "2026-01-03T03:04:05Z".to_owned(),
+        driver: "1.2.3".to_owned(),
+        compiler: compiler(),
+        sources: "made-up".to_owned(),
+        protocol: "made-up-protocol".to_owned(),
+        machine_code: ["slow", "fast"].map(|name| (name.to_owned(), format!("code-of-{name}"))).into(),
+        seed: 1,
+        variants: vec![variant("slow", None), variant("fast", Some(0.25))],
+        absent: Vec::new(),
+        counters: Counters::Read(Profile {
+            profiler: "a <b>made-up</b> profiler".to_owned(),
+            kernels: vec![kernel],
+            unmatched: Vec::new(),
+        }),
+    };
+    let mut agreement = Agreement::new(all()[0].1.gpu.clone());
+    agreement.put(lab);
+    agreement
+}
+
 #[test]
 #[ignore = "writes tests/fixtures; run it after a change of the schema or of this file"]
 fn write() {
@@ -162,6 +211,7 @@ fn write() {
     for (slug, record) in all() {
         store::write(&course().join(format!("verification/{slug}/{LAB}.yaml")), &record).unwrap();
     }
+    store::write(&course().join("verification/agreement/made-up-gpu-one.yaml"), &agreement()).unwrap();
 }
 
 #[test]
@@ -174,4 +224,7 @@ fn fixtures_are_as_written_here_and_verified() {
         assert_eq!(faults(&record, &read), Vec::<String>::new());
         assert_eq!(status(&record, &read), Status::Verified);
     }
+    let path = course().join("verification/agreement/made-up-gpu-one.yaml");
+    assert_eq!(store::read_agreement(&path).unwrap(), agreement());
+    assert_eq!(agreement().faults(&read), Vec::<String>::new());
 }

@@ -3,6 +3,7 @@
 // A test that cannot go on stops with the line: that is what unwrap does.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod agreement;
 mod course;
 mod fixtures;
 mod pages;
