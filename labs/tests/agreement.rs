@@ -372,10 +372,7 @@ fn records_check(folder: &Path) -> (bool, String) {
 #[test]
 fn a_comparison_is_checked_and_refused_where_it_was_edited_or_is_stale() {
     let (folder, path) = checkout(|_| {});
-    assert_eq!(
-        records_check(folder.path()),
-        (true, "0 records and 1 comparison, none refused\n".to_owned())
-    );
+    assert_eq!(records_check(folder.path()), (true, "0 records and 1 comparison, none refused\n".to_owned()));
     let text = fs::read_to_string(&path).unwrap();
     let refused = |text: String, words: &str| {
         fs::write(&path, text).unwrap();

@@ -36,6 +36,7 @@ Commands:
   explain   Show a lab's kernels, their atomics in PTX and, where a disassembler is found, in SASS
   exercise  Check your own kernel in kernels/exercises/: results, then counts against the goal
   verify    Measure on this GPU by the rules and write verification/<gpu>/
+  agree     Hold the simulator against this GPU: results, and requests to memory where ncu is found
   records   Look after the records; needs no GPU
   doctor    Show what this machine has, what each missing thing costs, and the line that installs it
 
@@ -143,6 +144,19 @@ Options:
 
 #[test]
 fn help_of_the_other_commands() {
+    labs("agree --help").success().stderr_eq("").stdout_eq(str![[r#"
+Hold the simulator against this GPU: results, and requests to memory where ncu is found
+
+Usage: labs agree [OPTIONS] [LAB]...
+
+Arguments:
+  [LAB]...  The labs to compare
+
+Options:
+      --all   Compare all labs
+  -h, --help  Print help
+
+"#]]);
     labs("explain --help").success().stderr_eq("").stdout_eq(str![[r#"
 Show a lab's kernels, their atomics in PTX and, where a disassembler is found, in SASS
 

@@ -195,6 +195,19 @@ Usage: labs verify <LAB>...
 For more information, try '--help'.
 
 "#]];
+    comparing_an_unknown_lab: "agree nosuch" => str![[r#"
+labs: no lab `nosuch`; there are [..]day26[..]
+
+"#]];
+    comparing_nothing: "agree" => str![[r#"
+error: the following required arguments were not provided:
+  <LAB>...
+
+Usage: labs agree <LAB>...
+
+For more information, try '--help'.
+
+"#]];
     verifying_one_and_all: "verify day26 --all" => str![[r#"
 error: the argument '[LAB]...' cannot be used with '--all'
 
