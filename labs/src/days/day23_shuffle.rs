@@ -10,6 +10,7 @@ use crate::baseline;
 use crate::exercise::{Exercise, Goal};
 use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Simulated, Variant};
 use crate::measure::{Bench, Cache, Work};
+use crate::results::{Like, Values};
 
 /// Threads a block.
 const BLOCK: u32 = 256;
@@ -182,6 +183,7 @@ impl Lab for Shuffle {
         if !bench.passes(&variant, &case.at, &work)? {
             return Ok(());
         }
+        bench.result("totals", case, Like::Bits, |backend| Ok(Values::U32(folds.totals(backend)?)))?;
         let at = [("cache", Cache::Hot.place()), ("launches", Coordinate::from("single"))];
         bench.duration("time", case, &at, Cache::Hot, &work)
     }
@@ -230,14 +232,19 @@ impl Folds {
         Launch::new(kernel, grid, BLOCK, arguments)
     }
 
+    /// The total of every warp that has a value.
+    fn totals(&self, backend: &mut dyn Backend) -> Result<Vec<u32>> {
+        let mut bytes = vec![0; self.n.div_ceil(WARP) as usize * 4];
+        backend.read(self.total, &mut bytes)?;
+        Ok(bytes.as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)).collect())
+    }
+
     /// Every warp that has a value holds the host's total.
     fn check(&self, backend: &mut dyn Backend) -> Result<Result<(), String>> {
-        let warps = self.n.div_ceil(WARP) as usize;
-        let mut bytes = vec![0; warps * 4];
-        backend.read(self.total, &mut bytes)?;
-        let found =
-            bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
-        for (warp, (found, wanted)) in found.zip(reference(self.n, self.rounds, self.seed)).enumerate() {
+        let found = self.totals(backend)?;
+        for (warp, (found, wanted)) in
+            found.into_iter().zip(reference(self.n, self.rounds, self.seed)).enumerate()
+        {
             if found != wanted {
                 let n = self.n;
                 return Ok(Err(format!(

@@ -17,6 +17,7 @@ use crate::backend::{Backend, Step};
 use crate::exercise::Exercise;
 use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, TableOf, Variant};
 use crate::measure::{Bench, Cache, Work};
+use crate::results::Like;
 
 /// Threads a block, in every variant.
 const BLOCK: u32 = 256;
@@ -180,6 +181,10 @@ impl Lab for Address {
         };
         if !bench.passes(&variant, &case.at, &work)? {
             return Ok(());
+        }
+        // Which exchange comes last is open.
+        if variant.name != "exchange_u32" {
+            bench.result("counters", case, Like::Bits, |backend| counters.values(backend))?;
         }
         bench.exact("longest_queue", case, &[], counters.longest_queue());
         bench.exact("sector_queue", case, &[], counters.sector_queue());

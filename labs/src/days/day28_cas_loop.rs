@@ -14,6 +14,7 @@ use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::exercise::Exercise;
 use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Variant};
 use crate::measure::{Bench, Work};
+use crate::results::{Like, Values};
 use outcome::{Function, Outcome, READINGS, Tally};
 
 /// Threads a block, in every variant.
@@ -24,6 +25,8 @@ const MOST: u64 = 1 << 19;
 const WINDOW_NS: u64 = 2_000_000;
 /// Updates a thread makes where time is not real.
 const SIMULATED_UPDATES: u32 = 2;
+/// Threads up to which a run on a GPU that only checks ends after so many updates too.
+const MOST_COUNTED: u32 = 1_024;
 /// Tries a thread has at most on a GPU. A swap takes hundreds of nanoseconds, so the window closes long before; should
 /// the timer stand still, this many on one word take a few seconds.
 const MOST_TRIES: u64 = 1 << 32;
@@ -164,7 +167,9 @@ impl Lab for CasLoop {
             special_inputs(bench, case, &run)?;
         }
         let first = first_proposals(bench.seed, run.contenders);
-        let timed = bench.backend.keeps_time();
+        // Where no time is taken, threads end after some updates, so that every run makes the same ones. Of many threads
+        // that would take long.
+        let timed = bench.takes_time() || run.contenders > MOST_COUNTED;
         run.prepare(bench.backend, &first, limits(timed, run.contenders))?;
         let check = |backend: &mut dyn Backend| {
             let outcome = run.outcome(backend)?;
@@ -174,6 +179,13 @@ impl Lab for CasLoop {
         let work = Work { reset: run.reset(), timed: vec![run.launch()], check: &check };
         if !bench.passes(&variant, &case.at, &work)? || run.contenders == 0 {
             return Ok(());
+        }
+        // Which item an exchange leaves is open, and how far a run for a time gets.
+        if !timed && run.function != Function::Exchange {
+            let words = |backend: &mut dyn Backend| {
+                Ok(Values::U32(run.outcome(backend)?.comparable_words(run.function)))
+            };
+            bench.result("words", case, Like::Bits, words)?;
         }
         let resident = bench.backend.resources(variant.kernels[0], BLOCK)?.map_or(0, |r| r.blocks_per_sm);
         // Threads that wait for a place on an SM contend with nobody.

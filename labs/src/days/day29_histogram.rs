@@ -13,6 +13,7 @@ use crate::baseline;
 use crate::exercise::{Exercise, Goal};
 use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Variant};
 use crate::measure::{Bench, Cache, Work, host_bytes};
+use crate::results::{Like, Values};
 
 /// Bins of a histogram of bytes.
 const BINS: usize = 256;
@@ -199,6 +200,7 @@ impl Lab for Histogram {
         if !bench.passes(&variant, &case.at, &work)? {
             return Ok(());
         }
+        bench.result("bins", case, Like::Bits, |backend| whole.counts(backend))?;
         shifted(bench, &whole, &variant, &reference)?;
         bench.exact("global_atomics", case, &[], whole.global_atomics());
         if !matches!(variant.name, "global_atomic" | "padded_bins") {
@@ -340,6 +342,11 @@ impl Count {
             "global_atomic" | "padded_bins" => self.n,
             _ => u64::from(self.grid()) * BINS as u64,
         }
+    }
+
+    fn counts(&self, backend: &mut dyn Backend) -> Result<Values> {
+        let bins = read_bins(backend, self.bins, self.apart())?;
+        Ok(Values::U64(bins.into_iter().map(|count| count as u64).collect()))
     }
 
     /// Every bin holds what the reference counted.

@@ -11,6 +11,7 @@ use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::exercise::{Exercise, Goal};
 use crate::lab::{Axis, Case, Lab, Mode, Places, Selection, Shipped, Variant};
 use crate::measure::{Bench, Cache, Work, host_bytes};
+use crate::results::{Like, Values};
 
 /// Threads a block, in every variant; each has one element.
 const BLOCK: u32 = 256;
@@ -198,6 +199,7 @@ impl Lab for Filter {
         let work = Work { reset: vec![Step::Zero(counter)], timed: vec![launch], check: &check };
         let passed = bench.passes(&variant, &case.at, &work)?;
         let found = read(bench.backend, counter)?;
+        bench.result("counter", case, Like::Bits, |_| Ok(Values::U64(vec![found])))?;
         bench.exact("counted", case, &[], found);
         if !passed {
             return Ok(());

@@ -9,6 +9,7 @@ use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::failure::usage;
 use crate::lab::Case;
 use crate::measure::Bench;
+use crate::results::Values;
 
 /// Bytes of a sector.
 const SECTOR: u64 = 32;
@@ -177,6 +178,11 @@ impl Counters {
         backend.run(&[self.zero(), Step::Launch(self.launch_of("max_u32_changed"))])?;
         let changed: u64 = self.by_thread(backend)?.iter().sum();
         Ok(changed as f64 / self.size.max(1) as f64)
+    }
+
+    /// The counters' values, whole numbers all of them.
+    pub(super) fn values(&self, backend: &mut dyn Backend) -> Result<Values> {
+        Ok(Values::U64(self.gather(backend)?.into_iter().map(|value| value as u64).collect()))
     }
 
     fn by_thread(&self, backend: &mut dyn Backend) -> Result<Vec<u64>> {

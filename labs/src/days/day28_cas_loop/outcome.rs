@@ -98,6 +98,12 @@ impl Outcome {
         here.filter_map(|thread| Some((thread as u32, *self.tallies.get(thread)?)))
     }
 
+    /// The words as every run has to leave them: one NaN stands for all.
+    pub(super) fn comparable_words(&self, function: Function) -> Vec<u32> {
+        let one_nan = |word: &u32| if function.both_nan(*word, *word) { f32::NAN.to_bits() } else { *word };
+        self.words.iter().map(one_nan).collect()
+    }
+
     /// Every word holds what the updates that its threads counted make of it. `first` gives the first proposals.
     pub(super) fn check(&self, function: Function, first: &[f32]) -> Result<(), String> {
         for (word, found) in self.words.iter().enumerate() {
