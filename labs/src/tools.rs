@@ -3,11 +3,12 @@
 use std::env;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, Result};
 use labs_record::figure::Figure;
 use labs_record::record::{Peer, Sanitizer};
+use tempfile::NamedTempFile;
 
 use crate::session::Job;
 
@@ -29,13 +30,34 @@ pub fn find(name: &str) -> Option<PathBuf> {
 /// compute-sanitizer's tools that a verification runs.
 const SANITIZER_TOOLS: [&str; 2] = ["memcheck", "racecheck"];
 
-/// Runs a job that only checks under compute-sanitizer: memory accesses and shared-memory races.
+/// Runs a job that only checks under compute-sanitizer: memory accesses and shared-memory races, side by side.
 ///
 /// # Errors
 /// When the program does not run, or says nothing that can be read.
 pub fn sanitize(sanitizer: &Path, job: &Job) -> Result<Sanitizer> {
-    for tool in SANITIZER_TOOLS {
-        let log = tempfile::NamedTempFile::new().context("no temporary file for compute-sanitizer")?;
+    let running = SANITIZER_TOOLS.map(|tool| Sanitizing::start(sanitizer, tool, job));
+    let logs = running.map(|running| running?.log());
+    for (tool, log) in SANITIZER_TOOLS.into_iter().zip(logs) {
+        if let Some(found) = complaint(tool, &log?) {
+            return Ok(found);
+        }
+    }
+    Ok(Sanitizer::Clean(format!(
+        "{}: {}",
+        version(sanitizer, "compute-sanitizer"),
+        SANITIZER_TOOLS.join(", ")
+    )))
+}
+
+/// One of the sanitizer's tools at work.
+struct Sanitizing {
+    child: Child,
+    log: NamedTempFile,
+}
+
+impl Sanitizing {
+    fn start(sanitizer: &Path, tool: &str, job: &Job) -> Result<Sanitizing> {
+        let log = NamedTempFile::new().context("no temporary file for compute-sanitizer")?;
         let mut child = Command::new(sanitizer)
             .args(["--tool", tool, "--log-file"])
             .arg(log.path())
@@ -48,18 +70,14 @@ pub fn sanitize(sanitizer: &Path, job: &Job) -> Result<Sanitizer> {
             .with_context(|| format!("cannot start `{}`", sanitizer.display()))?;
         let mut input = child.stdin.take().context("compute-sanitizer has no standard input")?;
         input.write_all(serde_json::to_string(job)?.as_bytes()).context("cannot hand the job over")?;
-        drop(input);
-        child.wait().context("compute-sanitizer did not end")?;
-        let text = std::fs::read_to_string(log.path()).context("cannot read compute-sanitizer's log")?;
-        if let Some(found) = complaint(tool, &text) {
-            return Ok(found);
-        }
+        Ok(Sanitizing { child, log })
     }
-    Ok(Sanitizer::Clean(format!(
-        "{}: {}",
-        version(sanitizer, "compute-sanitizer"),
-        SANITIZER_TOOLS.join(", ")
-    )))
+
+    /// Waits for its end.
+    fn log(mut self) -> Result<String> {
+        self.child.wait().context("compute-sanitizer did not end")?;
+        std::fs::read_to_string(self.log.path()).context("cannot read compute-sanitizer's log")
+    }
 }
 
 /// What a log complains of; none if it says that there is nothing.

@@ -1,14 +1,20 @@
 //! Clocks, power and temperature through NVML; without it, the reason.
 
+use std::time::{Duration, Instant};
+
 use labs_record::record::Reading;
 use labs_record::statistics::median;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 
+/// How often clocks, power and temperature are read at most: each takes the driver longer than many a sample.
+const INTERVAL: Duration = Duration::from_millis(100);
+
 /// The sensors of the first GPU, and what they have shown.
 pub struct Sensors {
     nvml: Result<Nvml, String>,
+    last: Option<Instant>,
     sm_mhz: Vec<f64>,
     memory_mhz: Vec<f64>,
     power_w: Vec<f64>,
@@ -24,6 +30,7 @@ impl Sensors {
     pub fn open() -> Sensors {
         Sensors {
             nvml: Nvml::init().map_err(|error| format!("not readable: {error}")),
+            last: None,
             sm_mhz: Vec::new(),
             memory_mhz: Vec::new(),
             power_w: Vec::new(),
@@ -38,14 +45,17 @@ impl Sensors {
         (nvml.sys_driver_version().ok(), ecc.ok().map(|state| state.currently_enabled))
     }
 
-    /// Reads all sensors once; says so if the GPU is being slowed down.
+    /// Says so if the GPU is being slowed down, and reads the other sensors if that was long enough ago.
     pub fn read(&mut self) -> Option<Throttled> {
         let Ok(nvml) = &self.nvml else { return None };
         let device = nvml.device_by_index(0).ok()?;
-        self.sm_mhz.extend(device.clock_info(Clock::SM).ok().map(f64::from));
-        self.memory_mhz.extend(device.clock_info(Clock::Memory).ok().map(f64::from));
-        self.power_w.extend(device.power_usage().ok().map(|milliwatts| f64::from(milliwatts) / 1000.0));
-        self.temperature_c.extend(device.temperature(TemperatureSensor::Gpu).ok().map(f64::from));
+        if self.last.is_none_or(|last| last.elapsed() >= INTERVAL) {
+            self.last = Some(Instant::now());
+            self.sm_mhz.extend(device.clock_info(Clock::SM).ok().map(f64::from));
+            self.memory_mhz.extend(device.clock_info(Clock::Memory).ok().map(f64::from));
+            self.power_w.extend(device.power_usage().ok().map(|milliwatts| f64::from(milliwatts) / 1000.0));
+            self.temperature_c.extend(device.temperature(TemperatureSensor::Gpu).ok().map(f64::from));
+        }
         let slowed = ThrottleReasons::HW_SLOWDOWN
             | ThrottleReasons::HW_THERMAL_SLOWDOWN
             | ThrottleReasons::SW_THERMAL_SLOWDOWN

@@ -14,6 +14,7 @@ use crate::exercise::Exercise;
 use crate::failure::usage;
 use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Variant};
 use crate::measure::{Bench, Cache, Work};
+use crate::results::{Like, Values};
 
 mod exercise;
 mod host;
@@ -243,6 +244,7 @@ fn timed(bench: &mut Bench<'_>, case: &Case, sums: &Sums) -> Result<()> {
     if !bench.passes(&sums.variant, &case.at, &work)? {
         return Ok(());
     }
+    bench.result("total", case, Like::Bits, |backend| Ok(Values::U64(vec![sums.total(backend)?.bits])))?;
     bench.exact("global_atomics", case, &[], sums.global_atomics());
     if sums.variant.name == "global_atomic" && n > SMALL {
         return Ok(());
@@ -293,6 +295,9 @@ fn error(bench: &mut Bench<'_>, case: &Case, sums: &Sums, ones: bool) -> Result<
         let off = (f64::from(total.value) - reference).abs();
         largest = largest.max(if reference == 0.0 { off } else { off / reference });
     }
+    bench.result(if ones { "total_ones" } else { "total_uniform" }, case, sums.like(), |backend| {
+        Ok(Values::F32(vec![sums.total(backend)?.value]))
+    })?;
     bench.spread("error", case, &[], Unit::One, vec![largest]);
     Ok(())
 }
@@ -440,6 +445,14 @@ impl Sums {
             "compensated" => 3 + self.grid(),
             // A quad more than the others at most, and one of the last elements.
             _ => share + 5 + 8 + self.grid(),
+        }
+    }
+
+    /// How alike two runs must be: each is within `depth` times 2^-24 of the sum, where the order is left open.
+    fn like(&self) -> Like {
+        match self.variant.name {
+            "two_pass" | "fixed_point" => Like::Bits,
+            _ => Like::Within(2.0 * self.depth() as f64 * 2_f64.powi(-24)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What does it cost to give every kept element a slot of its own?
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use anyhow::{Context as _, Result};
 use labs_record::claim::FigureRef;
@@ -13,6 +13,7 @@ use crate::baseline;
 use crate::exercise::{Exercise, Goal};
 use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Variant};
 use crate::measure::{self, Bench, Cache, Work};
+use crate::results::{Like, Values};
 
 mod slots;
 mod values;
@@ -186,10 +187,11 @@ impl Lab for Compaction {
     fn measure(&self, bench: &mut Bench<'_>, case: &Case) -> Result<()> {
         let Some(variant) = case.variant else { return baseline::measure(bench, case, None) };
         let compaction = Compactions::new(bench, &variant, case)?;
-        let found = Cell::new(0);
+        let (found, slots) = (Cell::new(0), RefCell::new(Vec::new()));
         let check = |backend: &mut dyn Backend| compaction.check(backend, &found);
         let thorough = |backend: &mut dyn Backend| {
-            let on_host = compaction.checker.on_host(backend, compaction.wanted())?;
+            let (left, on_host) = compaction.checker.on_host(backend, compaction.wanted())?;
+            slots.replace(left);
             // This empties the slots, also where they are wrong.
             let on_device = compaction.check(backend, &found)?;
             Ok(on_host.map_or(on_device, |fault| Err(compaction.told(&fault))))
@@ -198,6 +200,7 @@ impl Lab for Compaction {
         if !bench.passes(&variant, &case.at, &first)? {
             return Ok(());
         }
+        bench.result("slots", case, Like::Bits, |_| Ok(compaction.comparable(slots.take())))?;
         bench.exact("global_atomics", case, &[], compaction.global_atomics());
         bench.exact("kept", case, &[], found.get());
         if variant.name == "bounded_queue" {
@@ -237,7 +240,8 @@ impl Compactions {
         let reference =
             bench.input(rate, all_kept * 4, |_| Ok(bytes_of(&kept(&values(most, seed), limit))))?;
         let out = bench.input("out", most * 4, |_| Ok(bytes_of(&vec![NOTHING; most as usize])))?;
-        let kept = Kept::count(n, seed, limit);
+        let counted = bench.references(rate, n, |seed| Kept::count(n, seed, limit).numbers());
+        let kept = Kept::from_numbers(&counted);
         Ok(Compactions {
             variant: variant.name,
             n,
@@ -303,6 +307,18 @@ impl Compactions {
 
     fn wanted(&self) -> Wanted {
         Wanted { stored: self.capacity(), ordered: self.variant == "ordered_scan" }
+    }
+
+    /// What any two right runs leave alike: the slots in order where the variant keeps it, else sorted; of the queue, which
+    /// refuses whoever comes late, how many slots are filled.
+    fn comparable(&self, mut slots: Vec<u32>) -> Values {
+        if self.variant == "bounded_queue" {
+            return Values::U64(vec![slots.iter().filter(|slot| **slot != NOTHING).count() as u64]);
+        }
+        if !self.wanted().ordered {
+            slots.sort_unstable();
+        }
+        Values::U32(slots)
     }
 
     /// Tickets that were taken, by the counter.

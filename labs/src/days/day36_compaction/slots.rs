@@ -87,10 +87,16 @@ impl Checker {
         Ok(Checker { out, reference, seen, faults, elements, kept })
     }
 
-    /// Reads slots and reference back and looks at each.
-    pub(super) fn on_host(&self, backend: &mut dyn Backend, wanted: Wanted) -> Result<Option<String>> {
+    /// Reads slots and reference back and looks at each. Returns the slots, and what is wrong.
+    pub(super) fn on_host(
+        &self,
+        backend: &mut dyn Backend,
+        wanted: Wanted,
+    ) -> Result<(Vec<u32>, Option<String>)> {
         let mut read = |buffer| read_words(backend, buffer, self.kept);
-        Ok(fault(&read(self.out)?, &read(self.reference)?, wanted))
+        let (slots, reference) = (read(self.out)?, read(self.reference)?);
+        let fault = fault(&slots, &reference, wanted);
+        Ok((slots, fault))
     }
 
     /// Empties the slots on the way. Returns the elements found in a slot, or what is wrong.

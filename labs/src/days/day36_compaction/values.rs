@@ -77,6 +77,17 @@ impl Kept {
         }
         kept
     }
+
+    /// As numbers that a session keeps.
+    pub(super) fn numbers(self) -> Vec<f64> {
+        [self.elements, self.warps, self.blocks, self.tiles].map(|count| count as f64).into()
+    }
+
+    /// From [`Kept::numbers`].
+    pub(super) fn from_numbers(numbers: &[f64]) -> Kept {
+        let count = |place: usize| numbers.get(place).map_or(0, |number| *number as u64);
+        Kept { elements: count(0), warps: count(1), blocks: count(2), tiles: count(3) }
+    }
 }
 
 #[cfg(test)]
@@ -122,7 +133,9 @@ mod tests {
     #[test]
     fn counts_of_whole_windows_do_not_hang_on_the_seed() {
         assert_eq!(Kept::count(1 << 16, 1, 1 << 29), Kept::count(1 << 16, 2, 1 << 29));
-        let warps = Kept::count(WINDOW, 1, 1 << 29).warps;
+        let kept = Kept::count(WINDOW, 1, 1 << 29);
+        assert_eq!(Kept::from_numbers(&kept.numbers()), kept);
+        let warps = kept.warps;
         assert!((110..128).contains(&warps), "some warps keep nothing: {warps} keep something");
     }
 }
