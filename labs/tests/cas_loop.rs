@@ -182,6 +182,10 @@ impl Backend for Timed {
         self.0.allocate(bytes)
     }
 
+    fn allocate_host(&mut self, bytes: u64) -> Result<Buffer> {
+        self.0.allocate_host(bytes)
+    }
+
     fn write(&mut self, buffer: Buffer, data: &[u8]) -> Result<()> {
         self.0.write(buffer, data)
     }

@@ -33,7 +33,14 @@ pub struct Cuda {
     modules: Vec<sys::CUmodule>,
     kernels: HashMap<String, sys::CUfunction>,
     allocations: Vec<Buffer>,
+    host_allocations: Vec<HostMemory>,
     flushing: Option<Buffer>,
+}
+
+/// Page-locked memory of the host, and the address at which kernels reach it.
+struct HostMemory {
+    start: *mut u8,
+    buffer: Buffer,
 }
 
 /// Whether CUDA's driver library can be loaded here, without starting it.
@@ -81,6 +88,7 @@ impl Cuda {
             modules: Vec::new(),
             kernels: HashMap::new(),
             allocations: Vec::new(),
+            host_allocations: Vec::new(),
             flushing: None,
         })
     }
@@ -157,6 +165,16 @@ impl Cuda {
         })
     }
 
+    /// Where the host sees the start of a buffer that is its own memory; none for device memory.
+    fn host_address(&self, buffer: Buffer) -> Option<*mut u8> {
+        self.host_allocations.iter().find_map(|known| {
+            let offset = buffer.address.checked_sub(known.buffer.address)?;
+            let inside = offset.checked_add(buffer.bytes)? <= known.buffer.bytes;
+            // An offset within an allocation of this process fits a pointer's difference.
+            inside.then(|| known.start.wrapping_add(offset as usize))
+        })
+    }
+
     fn wait(&self) -> Result<()> {
         // SAFETY: the stream is ours and alive.
         unsafe { result::stream::synchronize(self.stream) }.map_err(broken)
@@ -218,9 +236,32 @@ impl Backend for Cuda {
         Ok(buffer)
     }
 
+    fn allocate_host(&mut self, bytes: u64) -> Result<Buffer> {
+        let size = usize_of(bytes.max(1))?;
+        let lacking = |error| {
+            lacks(format!(
+                "{bytes} bytes of page-locked memory could not be had: {}; raise the limit of locked memory (`ulimit -l`)",
+                words(error)
+            ))
+        };
+        // SAFETY: memory of this process that the driver maps for the device, owned by `self` until it is dropped.
+        let start = unsafe { result::malloc_host(size, sys::CU_MEMHOSTALLOC_DEVICEMAP) }.map_err(lacking)?;
+        let mut address = 0;
+        // SAFETY: `start` was allocated with DEVICEMAP a line above; one address is written.
+        unsafe { sys::cuMemHostGetDevicePointer_v2(&mut address, start, 0) }.result().map_err(broken)?;
+        let buffer = Buffer { address, bytes };
+        self.host_allocations.push(HostMemory { start: start.cast(), buffer });
+        Ok(buffer)
+    }
+
     fn write(&mut self, buffer: Buffer, data: &[u8]) -> Result<()> {
         fits(buffer, data.len())?;
         self.wait()?;
+        if let Some(start) = self.host_address(buffer) {
+            // SAFETY: `start` is followed by at least `data.len()` bytes of ours, and the device is idle.
+            unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), start, data.len()) };
+            return Ok(());
+        }
         // SAFETY: the buffer holds at least `data.len()` bytes; the copy ends before the call does.
         unsafe { result::memcpy_htod_sync(buffer.address, data) }.map_err(broken)
     }
@@ -228,6 +269,11 @@ impl Backend for Cuda {
     fn read(&mut self, buffer: Buffer, data: &mut [u8]) -> Result<()> {
         fits(buffer, data.len())?;
         self.wait()?;
+        if let Some(start) = self.host_address(buffer) {
+            // SAFETY: as for `write`.
+            unsafe { std::ptr::copy_nonoverlapping(start.cast_const(), data.as_mut_ptr(), data.len()) };
+            return Ok(());
+        }
         // SAFETY: as for `write`.
         unsafe { result::memcpy_dtoh_sync(data, buffer.address) }.map_err(broken)
     }
@@ -316,6 +362,9 @@ impl Drop for Cuda {
         unsafe {
             for buffer in &self.allocations {
                 let _ = result::free_sync(buffer.address);
+            }
+            for memory in &self.host_allocations {
+                let _ = result::free_host(memory.start.cast());
             }
             for module in &self.modules {
                 let _ = result::module::unload(*module);

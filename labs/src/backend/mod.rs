@@ -115,6 +115,10 @@ pub trait Backend {
     /// Allocates memory, contents undefined.
     fn allocate(&mut self, bytes: u64) -> Result<Buffer>;
 
+    /// Allocates page-locked memory of the host that kernels reach at the buffer's address, contents undefined. It stays
+    /// where it is and is never moved to the device, as managed memory would be.
+    fn allocate_host(&mut self, bytes: u64) -> Result<Buffer>;
+
     /// Copies `data` to the buffer's start.
     fn write(&mut self, buffer: Buffer, data: &[u8]) -> Result<()>;
 

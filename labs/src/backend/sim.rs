@@ -123,6 +123,11 @@ impl Backend for Sim {
         Ok(Buffer { address, bytes })
     }
 
+    /// There is one memory here.
+    fn allocate_host(&mut self, bytes: u64) -> Result<Buffer> {
+        self.allocate(bytes)
+    }
+
     fn write(&mut self, buffer: Buffer, data: &[u8]) -> Result<()> {
         self.machine.write(buffer.address, data).map_err(wrong)
     }

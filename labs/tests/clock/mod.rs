@@ -48,6 +48,10 @@ impl Backend for Clock {
         Ok(Buffer { address: 256, bytes })
     }
 
+    fn allocate_host(&mut self, bytes: u64) -> Result<Buffer> {
+        self.allocate(bytes)
+    }
+
     fn write(&mut self, _buffer: Buffer, _data: &[u8]) -> Result<()> {
         Ok(())
     }
