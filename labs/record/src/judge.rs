@@ -100,6 +100,12 @@ impl Evidence<'_> {
         Ok(points[0].1)
     }
 
+    /// The observation that a quantity is; none for a ratio, or a figure that is none.
+    pub fn observation(&self, quantity: &Quantity) -> Option<&Figure> {
+        let Quantity::Figure(figure) = quantity else { return None };
+        self.figures(figure, None).ok()?.first().copied().filter(|figure| figure.kind == Kind::Observation)
+    }
+
     /// The unit in which a quantity's value is; none for a ratio.
     pub fn unit(&self, quantity: &Quantity) -> Option<crate::figure::Unit> {
         match quantity {

@@ -4,7 +4,7 @@ use crate::claim::{Claim, FigureRef, Finding, Predicate, Quantity, Verdict};
 use crate::figure::{At, Unit};
 use crate::judge::Evidence;
 use crate::statistics::AGREEMENT;
-use crate::table::{EMPTY, coordinate};
+use crate::table::{EMPTY, cell, coordinate};
 use crate::units;
 
 /// How a finding's numbers are written.
@@ -205,6 +205,9 @@ fn show(number: f64, measure: Measure, signed: bool) -> String {
 }
 
 fn shown_quantity(quantity: &Quantity, value: f64, (low, high): (f64, f64), evidence: &Evidence) -> String {
+    if let Some(observation) = evidence.observation(quantity) {
+        return cell(observation);
+    }
     let measure = evidence.unit(quantity).map_or(Measure::Times, Measure::In);
     if high > low + AGREEMENT * low.abs() {
         return format!("{} to {}", show(low, measure, false), show(high, measure, false));
@@ -345,6 +348,32 @@ mod tests {
         assert_eq!(say(within, "{value} of {threshold}").unwrap(), "−73.2 % of 8 %");
         let all = format!("{{is: all, parts: [{FASTER}, {within}]}}");
         assert_eq!(say(&all, "{value}").unwrap(), "−73.2 %");
+    }
+
+    #[test]
+    fn an_observation_is_shown_with_its_tries() {
+        let shown = |seen| {
+            let counted = Figure {
+                kind: Kind::Observation,
+                unit: Unit::One,
+                samples: vec![Samples::Tries { seen, of: 1_000 }, Samples::Tries { seen: 0, of: 500 }],
+                ..time("fast", &[])
+            };
+            let gpu = Gpu {
+                name: "G".to_owned(),
+                compute_capability: "9.0".to_owned(),
+                sms: 1,
+                l2_bytes: 1,
+                memory_bytes: 1,
+                ecc: None,
+            };
+            let figures = [counted];
+            let evidence = Evidence { gpu: &gpu, figures: &figures, absent: &[] };
+            let claim = claim("{is: observed, of: {figure: time, variant: fast}}", "{fast}");
+            sentence(&claim, &evidence.judge(&claim), &evidence).unwrap()
+        };
+        assert_eq!(shown(2), "2 of 1,500");
+        assert_eq!(shown(0), "0 of 1,500 (under 0.00200)");
     }
 
     #[test]
