@@ -23,6 +23,7 @@ pub fn registry() -> &'static [&'static dyn Lab] {
         &days::day23_shuffle::Shuffle,
         &days::day35_filter::Filter,
         &days::day36_compaction::Compaction,
+        &days::day14_barrier::Barrier,
     ]
 }
 

@@ -319,13 +319,12 @@ fn csv(outcome: &Outcomes) -> Result<String> {
 /// # Errors
 /// A correct variant that races; a wrong one that is caught by no race and by no result.
 pub fn races(lab: &'static dyn Lab, job: &Job, args: &RunArgs) -> Result<()> {
-    let job = at_smallest(lab, job);
     let chosen =
         |variant: &&Variant| job.variants.is_empty() || job.variants.iter().any(|name| name == variant.name);
     let mut surprise = None;
     let mut text = String::new();
     for variant in lab.variants().iter().filter(chosen) {
-        let (races, caught) = watch(lab, &job, variant)?;
+        let (races, caught) = watch(lab, job, variant)?;
         let found = races.races.len();
         let word = match found {
             0 => format!("no race in {} schedules", RACE_SCHEDULES.len()),
@@ -374,7 +373,7 @@ pub fn catch_undefined(lab: &'static dyn Lab, job: &Job, report: &mut Report) ->
         if variant.declared != Outcome::Undefined || *check == Check::Refused {
             continue;
         }
-        let (races, caught) = watch(lab, &at_smallest(lab, job), variant)?;
+        let (races, caught) = watch(lab, job, variant)?;
         if caught || !races.races.is_empty() {
             *check = Check::Refused;
             *reason = races.races.first().map(ToString::to_string);
@@ -393,9 +392,13 @@ fn at_smallest(lab: &dyn Lab, job: &Job) -> Job {
     job
 }
 
-/// Races of one variant over all schedules, and whether its check refused a result.
-fn watch(lab: &'static dyn Lab, job: &Job, variant: &Variant) -> Result<(Races, bool)> {
-    let job = Job { variants: vec![variant.name.to_owned()], only_check: true, ..job.clone() };
+/// Races of one variant over all schedules, and whether its check refused a result; at the places that the job names,
+/// else at the smallest.
+///
+/// # Errors
+/// What the session reports.
+pub fn watch(lab: &'static dyn Lab, job: &Job, variant: &Variant) -> Result<(Races, bool)> {
+    let job = Job { variants: vec![variant.name.to_owned()], only_check: true, ..at_smallest(lab, job) };
     let code = code::for_simulator(lab, job.kernel.as_deref(), 90)?;
     let mut all: Option<Races> = None;
     let mut caught = false;

@@ -1,5 +1,6 @@
 //! The labs, a module each, named as their kernel files.
 
+pub mod day14_barrier;
 pub mod day23_shuffle;
 pub mod day26_sum;
 pub mod day27_address;
