@@ -21,6 +21,7 @@ pub fn registry() -> &'static [&'static dyn Lab] {
         &days::day29_histogram::Histogram,
         &days::day30_determinism::Determinism,
         &days::day23_shuffle::Shuffle,
+        &days::day34_aggregation::Aggregation,
         &days::day35_filter::Filter,
         &days::day36_compaction::Compaction,
         &days::day14_barrier::Barrier,

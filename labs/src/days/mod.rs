@@ -7,5 +7,6 @@ pub mod day27_address;
 pub mod day28_cas_loop;
 pub mod day29_histogram;
 pub mod day30_determinism;
+pub mod day34_aggregation;
 pub mod day35_filter;
 pub mod day36_compaction;
