@@ -25,8 +25,12 @@ const BLOCK: u32 = 256;
 const WARP: u64 = 32;
 /// Threads that are measured on one counter: a queue of 131,072 adds where warps are folded.
 const SIZE: u64 = 1 << 22;
-/// Most threads: of elements up to 3, so many fit a float without rounding.
+/// Most threads.
 const MOST: u64 = 1 << 22;
+/// The largest element.
+const LARGEST: u32 = 3;
+// A float counts that far without rounding, so a sum is the same in any order.
+const _: () = assert!(MOST * LARGEST as u64 <= 1 << 24);
 
 const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
     Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }

@@ -1,4 +1,4 @@
-// must be told: size 1: 
+// must be told: size 1: the simulator stopped the work: the mask 0xffffffff of a .sync instruction names lanes 0xfffffffe
 #include "common.cuh"
 
 // The mask names lanes that have left.

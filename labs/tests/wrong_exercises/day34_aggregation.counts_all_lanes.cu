@@ -1,4 +1,4 @@
-// must be told: size 31: element 1 of key
+// must be told: size 31: element 3 of key 1 has slot 3, and that key has 3 elements
 #include "common.cuh"
 
 // A lane counts all lanes below it, not its peers.

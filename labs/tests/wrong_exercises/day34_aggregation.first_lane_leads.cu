@@ -1,4 +1,4 @@
-// must be told: size 33: 
+// must be told: size 31: the counter of key
 #include "common.cuh"
 
 // The first lane leads every group, its own and all others.

@@ -1,4 +1,4 @@
-// must be told: , which another has
+// must be told: size 1000: element 34 of key 1 has slot 1, which another has
 #include "common.cuh"
 
 // Only the leader learns where the slots begin.

@@ -18,7 +18,7 @@ pub(super) const THREADS: u64 = 1 << 18;
 /// Bins a table has room for.
 const ROOM: u64 = 32;
 /// Bins that a thread visits in global memory, and in shared memory: long against the launch.
-const ROUNDS: [u32; 2] = [8, 64];
+const ROUNDS: [u32; 2] = [32, 256];
 /// And where no time is kept.
 const UNTIMED_ROUNDS: u32 = 3;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 
 use super::{BLOCK, WARP};
-use crate::backend::{Argument, Backend, Launch, Step};
+use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::exercise::{Exercise, Goal};
 
 /// Keys run from 0 up to, not including, this one.
@@ -29,7 +29,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
     attempt,
 };
 
-/// At each size: every key's slots are 0, 1, 2 .., and at most one add for each distinct key of a warp is asked for.
+/// At each size: every key's slots are 0, 1, 2 .., its counter says how many, and at most one add for each distinct key of a warp is asked for.
 fn attempt(backend: &mut dyn Backend) -> Result<Vec<Goal>> {
     let count = backend.allocate(u64::from(KEYS) * 4)?;
     let mut random = fastrand::Rng::with_seed(SEED);
@@ -48,10 +48,9 @@ fn attempt(backend: &mut dyn Backend) -> Result<Vec<Goal>> {
             continue;
         }
         let atomics = backend.counts().map_or(0, |counts| counts.global_atomics);
-        let mut bytes = vec![0; n as usize * 4];
-        backend.read(slot, &mut bytes)?;
-        let slots: Vec<u32> = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-        goals.push(match fault(&keys, &slots) {
+        let slots = words(backend, slot)?;
+        let counts = words(backend, count)?;
+        goals.push(match fault(&keys, &slots, &counts) {
             None => Goal { line: format!("size {n}: every key's slots are there once"), reached: true },
             Some(fault) => Goal { line: format!("size {n}: {fault}"), reached: false },
         });
@@ -59,7 +58,7 @@ fn attempt(backend: &mut dyn Backend) -> Result<Vec<Goal>> {
             keys.chunks(WARP as usize).map(|warp| warp.iter().collect::<BTreeSet<_>>().len()).sum();
         goals.push(Goal {
             line: format!(
-                "size {n}: {atomics} atomics, at most {most} wanted, one for each distinct key of a warp"
+                "size {n}: atomics: {atomics}, at most {most} wanted, one for each distinct key of a warp"
             ),
             reached: atomics <= most as u64,
         });
@@ -67,18 +66,35 @@ fn attempt(backend: &mut dyn Backend) -> Result<Vec<Goal>> {
     Ok(goals)
 }
 
-/// The first slot that its key has too few elements for, or that an element before it has.
-fn fault(keys: &[u32], slots: &[u32]) -> Option<String> {
+/// A buffer's words.
+fn words(backend: &mut dyn Backend, buffer: Buffer) -> Result<Vec<u32>> {
+    let mut bytes = vec![0; buffer.bytes as usize];
+    backend.read(buffer, &mut bytes)?;
+    Ok(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
+}
+
+/// The first slot that its key has too few elements for, or that an element before it has; or a counter that is not the
+/// number of its key's elements.
+fn fault(keys: &[u32], slots: &[u32], counts: &[u32]) -> Option<String> {
+    let mut elements = vec![0; counts.len()];
+    keys.iter().for_each(|key| elements[*key as usize] += 1);
     let mut taken = BTreeSet::new();
-    keys.iter().zip(slots).enumerate().find_map(|(i, (key, slot))| {
-        let room = keys.iter().filter(|other| *other == key).count();
-        if *slot as usize >= room {
+    let slot_fault = keys.iter().zip(slots).enumerate().find_map(|(i, (key, slot))| {
+        let room = elements[*key as usize];
+        if *slot >= room {
             return Some(format!(
                 "element {i} of key {key} has slot {slot}, and that key has {room} elements"
             ));
         }
         (!taken.insert((key, slot)))
             .then(|| format!("element {i} of key {key} has slot {slot}, which another has"))
+    });
+    slot_fault.or_else(|| {
+        let key = counts.iter().zip(&elements).position(|(count, elements)| count != elements)?;
+        Some(format!(
+            "the counter of key {key} is {}, and that key has {} elements",
+            counts[key], elements[key]
+        ))
     })
 }
 
@@ -87,17 +103,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_past_the_end_and_slots_taken_twice_are_faults() {
-        assert_eq!(fault(&[2, 5, 2], &[1, 0, 0]), None);
-        assert!(
-            fault(&[2, 5, 2], &[1, 1, 0])
-                .unwrap()
-                .contains("element 1 of key 5 has slot 1, and that key has 1")
-        );
-        assert!(
-            fault(&[2, 5, 2], &[1, 0, 1])
-                .unwrap()
-                .contains("element 2 of key 2 has slot 1, which another has")
-        );
+    fn slots_past_the_end_slots_taken_twice_and_wrong_counters_are_faults() {
+        let (keys, counts) = ([2, 5, 2], [0, 0, 2, 0, 0, 1]);
+        let told = |slots: [u32; 3], counts: [u32; 6]| fault(&keys, &slots, &counts).unwrap_or_default();
+        assert_eq!(told([1, 0, 0], counts), "");
+        assert!(told([1, 1, 0], counts).contains("element 1 of key 5 has slot 1, and that key has 1"));
+        assert!(told([1, 0, 1], counts).contains("element 2 of key 2 has slot 1, which another has"));
+        assert!(told([1, 0, 0], [0, 0, 1, 0, 0, 1]).contains("counter of key 2 is 1, and that key has 2"));
     }
 }
