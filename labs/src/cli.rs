@@ -44,6 +44,8 @@ pub enum Command {
     /// Look after the records; needs no GPU
     #[command(subcommand)]
     Records(RecordsCommand),
+    /// Hold the queue model's predictions against the records of a GPU
+    Model(ModelArgs),
     /// Show what this machine has, what each missing thing costs, and the line that installs it
     Doctor,
     /// The process that measures; started by the other commands
@@ -103,6 +105,14 @@ pub struct AgreeArgs {
     /// Compare all labs
     #[arg(long, conflicts_with = "labs")]
     pub all: bool,
+}
+
+/// Options of `labs model`.
+#[derive(Debug, Args)]
+pub struct ModelArgs {
+    /// The GPU, as its folder under verification/ is called
+    #[arg(default_value = "nvidia-h200")]
+    pub gpu: String,
 }
 
 /// The commands on records.

@@ -16,6 +16,7 @@ pub mod explain;
 pub mod failure;
 pub mod lab;
 pub mod measure;
+pub mod model;
 pub mod plot;
 pub mod print;
 pub mod records;

@@ -5,7 +5,7 @@ use std::panic::{PanicHookInfo, catch_unwind, set_hook};
 use std::process::ExitCode;
 
 use labs::cli::{self, Command, Request};
-use labs::{agree, doctor, exercise, explain, failure, lab, records, session, verify};
+use labs::{agree, doctor, exercise, explain, failure, lab, model, records, session, verify};
 
 fn main() -> ExitCode {
     // A library that gives up, or a full disk behind standard output, is told in a line as every other failure is.
@@ -41,6 +41,7 @@ fn run() -> ExitCode {
             Command::Exercise(args) => exercise::run(&args),
             Command::Verify(args) => verify::verify(&args),
             Command::Agree(args) => agree::agree(&args),
+            Command::Model(args) => model::run(&args),
             Command::Records(command) => records::run(&command),
             Command::Doctor => doctor::run(),
             Command::Worker => session::worker(),

@@ -11,6 +11,7 @@ pub mod claim_check;
 pub mod figure;
 pub mod judge;
 pub mod manifest;
+pub mod model;
 pub mod published;
 pub mod record;
 pub mod rules;

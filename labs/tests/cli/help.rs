@@ -38,6 +38,7 @@ Commands:
   verify    Measure on this GPU by the rules and write verification/<gpu>/
   agree     Hold the simulator against this GPU: results, and requests to memory where ncu is found
   records   Look after the records; needs no GPU
+  model     Hold the queue model's predictions against the records of a GPU
   doctor    Show what this machine has, what each missing thing costs, and the line that installs it
 
 Options:

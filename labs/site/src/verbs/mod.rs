@@ -9,6 +9,7 @@ mod code;
 mod figures;
 mod foot;
 mod lists;
+mod model;
 mod selection;
 mod tables;
 mod verdicts;
@@ -36,7 +37,7 @@ const INLINE: [(&str, Verb); 5] = [
 ];
 
 /// Verbs that print a block.
-const BLOCKS: [(&str, Verb); 16] = [
+const BLOCKS: [(&str, Verb); 17] = [
     ("table", tables::table),
     ("published", tables::published),
     ("output", tables::output),
@@ -53,6 +54,7 @@ const BLOCKS: [(&str, Verb); 16] = [
     ("labs", lists::labs),
     ("records", lists::records),
     ("agreement", agreement::agreement),
+    ("model", model::model),
 ];
 
 /// Names of the verbs that print a block, and so must stand alone.
