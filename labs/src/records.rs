@@ -1,5 +1,7 @@
 //! `labs records` and `labs list`: what the records are worth, without a GPU.
 
+mod tables;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -97,6 +99,7 @@ fn check(files: &[PathBuf]) -> Result<()> {
         false => files.to_vec(),
     };
     let mut refused = 0;
+    let tables_refused = if files.is_empty() { tables::check(&root) } else { 0 };
     for path in &paths {
         let name = shown(&root, path);
         let found = match is_comparison(path) {
@@ -122,6 +125,11 @@ fn check(files: &[PathBuf]) -> Result<()> {
     if refused > 0 {
         return Err(failed(format!(
             "{refused} of {what} refused; restore them as they were measured, or measure anew with labs verify"
+        )));
+    }
+    if tables_refused > 0 {
+        return Err(failed(format!(
+            "{tables_refused} tables refused; make them anew with scripts/native-or-cas"
         )));
     }
     anstream::println!("{what}, none refused");

@@ -6,6 +6,7 @@
 //! [`store`] is the only reader and writer of the files.
 
 pub mod agreement;
+pub mod cells;
 pub mod claim;
 pub mod claim_check;
 pub mod figure;
@@ -15,6 +16,7 @@ pub mod model;
 pub mod published;
 pub mod record;
 pub mod rules;
+pub mod sources;
 pub mod statistics;
 pub mod store;
 pub mod table;

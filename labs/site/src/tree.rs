@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use labs_record::agreement::Agreement;
+use labs_record::cells::{Cells, Prices, SourceTable};
 use labs_record::claim::Claims;
 use labs_record::figure::Figure;
 use labs_record::manifest::Manifest;
 use labs_record::published::Published;
 use labs_record::record::Record;
 use labs_record::rules::{Status, faults, status};
+use labs_record::sources::Sources;
 use labs_record::{Evidence, SCHEMA, claim_check, store};
+use serde::de::DeserializeOwned;
 
 /// A checkout, read.
 #[derive(Debug)]
@@ -30,6 +33,14 @@ pub struct Tree {
     pub published: Vec<(String, Published)>,
     /// The simulator held against GPUs.
     pub agreements: Vec<FiledAgreement>,
+    /// What the documents behind the course claim.
+    pub sources: Option<Sources>,
+    /// What compilers make of atomic operations ..
+    pub cells: Option<Cells>,
+    /// .. what that costs ..
+    pub cell_prices: Option<Prices>,
+    /// .. and what a document says of it.
+    pub cell_source: Option<SourceTable>,
 }
 
 /// A comparison of the simulator with a GPU, and where it lies.
@@ -115,7 +126,30 @@ impl Tree {
         let claims = read_claims(&verification, &manifest)?;
         let published = read_published(&verification)?;
         let agreements = read_agreements(root, &verification, &manifest)?;
-        Ok(Tree { root: root.to_owned(), manifest, records, claims, published, agreements })
+        let sources: Option<Sources> = optional(&verification.join("sources.yaml"), "list of sources")?;
+        refuse("sources.yaml", sources.as_ref().map(|sources| sources.faults(&claims)))?;
+        let cells: Option<Cells> = optional(&verification.join("native_or_cas.yaml"), "table of operations")?;
+        refuse("native_or_cas.yaml", cells.as_ref().map(Cells::faults))?;
+        let cell_prices: Option<Prices> =
+            optional(&verification.join("native_or_cas_prices.yaml"), "list of prices")?;
+        refuse("native_or_cas_prices.yaml", cell_prices.as_ref().map(Prices::faults))?;
+        let cell_source: Option<SourceTable> =
+            optional(&verification.join("native_or_cas_source.yaml"), "document's table")?;
+        let pair = cells.as_ref().zip(cell_source.as_ref());
+        refuse("native_or_cas_source.yaml", pair.map(|(cells, source)| source.faults(cells)))?;
+        let root = root.to_owned();
+        Ok(Tree {
+            root,
+            manifest,
+            records,
+            claims,
+            published,
+            agreements,
+            sources,
+            cells,
+            cell_prices,
+            cell_source,
+        })
     }
 
     /// The record of a lab on a GPU.
@@ -193,12 +227,35 @@ impl Tree {
         fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))
     }
 
+    /// Whether a lab's chapter makes a claim by name, so that the page has a place for it.
+    pub fn makes(&self, lab: &str, claim: &str) -> bool {
+        let text =
+            fs::read_to_string(self.root.join("book/src").join(format!("{lab}.md"))).unwrap_or_default();
+        text.contains(&format!("claim(id=\"{claim}\")"))
+    }
+
     /// The chapter of a lab and its title, if it is written.
     pub fn chapter(&self, lab: &str) -> Option<String> {
         let text = fs::read_to_string(self.root.join("book/src").join(format!("{lab}.md"))).ok()?;
         let title = text.lines().find_map(|line| line.strip_prefix("# "))?;
         Some(title.trim().to_owned())
     }
+}
+
+/// A file that may not be there yet.
+fn optional<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<Option<T>> {
+    match path.is_file() {
+        true => Ok(Some(store::read(path, what)?)),
+        false => Ok(None),
+    }
+}
+
+fn refuse(file: &str, faults: Option<Vec<String>>) -> Result<()> {
+    let faults = faults.unwrap_or_default();
+    if !faults.is_empty() {
+        bail!("`verification/{file}` can't be used: {}", faults.join("; "));
+    }
+    Ok(())
 }
 
 fn read_record(root: &Path, path: &Path, manifest: &Manifest) -> Result<FiledRecord> {

@@ -4,8 +4,10 @@
 //! a line, `/*00d0*/ @P0 REDG.E.ADD.F32.FTZ.RN.STRONG.GPU desc[UR4][R4.64], R8 ;`, and only such lines
 //! are read: whatever else a version of the tools prints is passed over.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write as _;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -107,12 +109,37 @@ pub struct Function {
     pub name: String,
     /// In program order, including the padding at the end.
     pub instructions: Vec<Instruction>,
+    /// Where the disassembler put a label: its name, and the place in `instructions` of the one behind it.
+    pub labels: BTreeMap<String, usize>,
 }
 
 impl Function {
     /// The instructions that tell about atomics: the atomics, the folding, the ordering.
     pub fn evidence(&self) -> impl Iterator<Item = &Instruction> {
         self.instructions.iter().filter(|instruction| instruction.role().is_some())
+    }
+
+    /// The loops: from where a branch leads back to, to the branch; places in `instructions`.
+    pub fn loops(&self) -> Vec<RangeInclusive<usize>> {
+        let branches = self.instructions.iter().enumerate().filter_map(|(place, instruction)| {
+            let target = self.target(instruction)?;
+            (target <= place).then_some(target..=place)
+        });
+        // Behind its end a kernel is padded with a branch to itself.
+        branches.filter(|range| range.start() != range.end()).collect()
+    }
+
+    /// Where a branch leads: to a label, `BRA `(.L_x_1)`, or to an offset, `BRA 0x1b0`.
+    fn target(&self, instruction: &Instruction) -> Option<usize> {
+        if !instruction.mnemonic().starts_with("BRA") {
+            return None;
+        }
+        let last = instruction.text.split([' ', ',']).next_back()?.trim();
+        let label = last.trim_start_matches("`(").trim_end_matches(')');
+        self.labels.get(label).copied().or_else(|| {
+            let offset = u64::from_str_radix(last.strip_prefix("0x")?, 16).ok()?;
+            self.instructions.iter().position(|candidate| candidate.offset == offset)
+        })
     }
 
     /// The atomics alone.
@@ -199,10 +226,16 @@ pub fn parse(listing: &str) -> Vec<Function> {
     let mut source = None;
     for line in listing.lines().map(str::trim) {
         if let Some(name) = function_name(line) {
-            functions.push(Function { name: name.to_owned(), instructions: Vec::new() });
+            functions.push(Function {
+                name: name.to_owned(),
+                instructions: Vec::new(),
+                labels: BTreeMap::new(),
+            });
             source = None;
         } else if let Some(found) = source_line(line) {
             source = Some(found);
+        } else if let (Some(function), Some(label)) = (functions.last_mut(), label(line)) {
+            function.labels.insert(label.to_owned(), function.instructions.len());
         } else if let (Some(function), Some(mut instruction)) = (functions.last_mut(), instruction(line)) {
             instruction.source = source.clone();
             function.instructions.push(instruction);
@@ -230,6 +263,11 @@ fn source_line(line: &str) -> Option<SourceLine> {
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
     Some(SourceLine { file, line: digits[..end].parse().ok()? })
+}
+
+/// `.L_x_5:`
+fn label(line: &str) -> Option<&str> {
+    line.strip_suffix(':').filter(|name| name.starts_with(".L"))
 }
 
 /// `/*00d0*/ @P0 EXIT ;`, with or without the encoding as a comment behind it.
@@ -302,6 +340,17 @@ count:
         let roles: Vec<_> =
             functions[0].instructions.iter().map(|i| (i.mnemonic(), i.role(), i.source.is_some())).collect();
         assert_eq!(roles, [("REDG", Some(Role::Atomic), false), ("MEMBAR", Some(Role::Order), false)]);
+    }
+
+    #[test]
+    fn loops_are_found_by_label_and_by_offset() {
+        let text = ".section .text.k,\"ax\"\n/*0000*/ MOV R1, R2 ;\n.L_x_0:\n/*0010*/ ATOMG.E.CAS R2, R4 ;\n\
+            /*0020*/ @P0 BRA `(.L_x_0) ;\n/*0030*/ @P1 BRA `(.L_x_1) ;\n.L_x_1:\n/*0040*/ EXIT ;\n\
+            .L_x_2:\n/*0050*/ BRA `(.L_x_2);\n";
+        assert_eq!(parse(text)[0].loops(), [1..=2], "neither a branch ahead nor the padding is a loop");
+        let text =
+            "Function : k\n/*0000*/ MOV R1, R2 ;\n/*0010*/ ATOMG.E.CAS R2, R4 ;\n/*0020*/ @P0 BRA 0x10 ;\n";
+        assert_eq!(parse(text)[0].loops(), [1..=2]);
     }
 
     #[test]

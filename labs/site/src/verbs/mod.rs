@@ -3,6 +3,7 @@
 
 mod agreement;
 mod bits;
+mod cells;
 mod chart;
 mod claims;
 mod code;
@@ -11,6 +12,7 @@ mod foot;
 mod lists;
 mod model;
 mod selection;
+mod sources;
 mod tables;
 mod verdicts;
 
@@ -37,7 +39,7 @@ const INLINE: [(&str, Verb); 5] = [
 ];
 
 /// Verbs that print a block.
-const BLOCKS: [(&str, Verb); 17] = [
+const BLOCKS: [(&str, Verb); 24] = [
     ("table", tables::table),
     ("published", tables::published),
     ("output", tables::output),
@@ -55,6 +57,13 @@ const BLOCKS: [(&str, Verb); 17] = [
     ("records", lists::records),
     ("agreement", agreement::agreement),
     ("model", model::model),
+    ("cells", cells::cells),
+    ("cells_short", cells::cells_short),
+    ("cells_filter", cells::cells_filter),
+    ("cell_targets", cells::cell_targets),
+    ("cell_contrasts", cells::cell_contrasts),
+    ("cell_prices", cells::cell_prices),
+    ("sources", sources::sources),
 ];
 
 /// Names of the verbs that print a block, and so must stand alone.
