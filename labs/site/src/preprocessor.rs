@@ -11,6 +11,7 @@ use mdbook_preprocessor::config::Config;
 use mdbook_preprocessor::{Preprocessor, PreprocessorContext, parse_input};
 use serde::Deserialize;
 
+use crate::glossary::{self, Glossary};
 use crate::lint::Lint;
 use crate::page::{Edition, Page};
 use crate::tree::Tree;
@@ -69,9 +70,11 @@ impl Preprocessor for Labs {
         }
         let lint = Lint::new()?;
         let source = folder.join(&context.config.book.src);
+        let terms = std::fs::read_to_string(source.join(glossary::PAGE)).unwrap_or_default();
+        let glossary = Glossary::read(&terms)?;
         let mut faults = Vec::new();
         for_each_chapter(&mut book.items, &mut |chapter| {
-            faults.extend(set(chapter, &tree, &edition, &lint, &source));
+            faults.extend(set(chapter, &tree, &edition, &lint, &glossary, &source));
         });
         if !faults.is_empty() {
             bail!("{}", faults.join("\n"));
@@ -99,6 +102,7 @@ fn set(
     tree: &Arc<Tree>,
     edition: &Edition,
     lint: &Lint,
+    glossary: &Glossary,
     source: &Path,
 ) -> Vec<String> {
     let Some(path) = &chapter.source_path else { return Vec::new() };
@@ -107,7 +111,12 @@ fn set(
     let shown = format!("book/src/{path}");
     let mut faults = lint.check(&shown, &chapter.content, &folder);
     let page = Arc::new(Page::new(tree.clone(), edition.clone(), &path));
-    match page.render(&chapter.content) {
+    // Before the templates are rendered: what they print is HTML, in which a link of Markdown is none.
+    let linked = match path == glossary::PAGE {
+        true => chapter.content.clone(),
+        false => glossary.link(&chapter.content, &"../".repeat(path.matches('/').count())),
+    };
+    match page.render(&linked) {
         Ok(text) => chapter.content = format!("{}{}", banner(&page), as_cpp(&text)),
         Err(error) => faults.push(format!("book/src/{error}")),
     }
