@@ -213,8 +213,10 @@ fn rate(
     // Neighbouring lanes go to neighbouring words.
     let at: Vec<u8> = (0..words.threads_most).flat_map(|thread| (thread % addresses).to_le_bytes()).collect();
     backend.write(words.at, &at)?;
-    let fill =
-        Step::Launch(Launch::new(&format!("fill_{scalar}"), 4, 256, vec![Argument::Buffer(words.words)]));
+    // Above every operand that falls, below every one that rises.
+    let value = if kernel.starts_with("price_min") { 2e9 } else { 3.0 };
+    let fill = vec![Argument::Buffer(words.words), Argument::F32(value)];
+    let fill = Step::Launch(Launch::new(&format!("fill_{scalar}"), 4, 256, fill));
     let arguments = vec![
         Argument::Buffer(words.words),
         Argument::Buffer(words.at),
