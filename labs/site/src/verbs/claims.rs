@@ -9,18 +9,36 @@ use crate::html;
 use crate::page::{Page, missing_block};
 use crate::tree::FiledRecord;
 
+/// The claim of a lab by its id.
+fn find<'a>(page: &'a Page, lab: &str, id: &str) -> Result<&'a Claim, String> {
+    let claims = page.tree.claims.get(lab).map_or(&[][..], |claims| &claims.claims[..]);
+    claims.iter().find(|claim| claim.id == id).ok_or_else(|| {
+        let ids: Vec<&str> = claims.iter().map(|claim| claim.id.as_str()).collect();
+        format!("verification/claims/{lab}.yaml has no claim `{id}`; it has: {}", ids.join(", "))
+    })
+}
+
+/// `verdict(id=..)`: a claim's verdict on the chosen GPU, in a word, with the way to where the claim is made.
+pub(super) fn verdict(page: &Page, arguments: &mut Arguments) -> Result<String, String> {
+    let lab = page.lab_name(arguments)?;
+    let id = arguments.need("id")?;
+    let claim = find(page, &lab, &id)?;
+    Ok(format!("{} {}", mark(page, &lab, claim), super::sources::chapter(page, &lab, &id)))
+}
+
+/// A claim's verdict on the chosen GPU.
+pub(super) fn mark(page: &Page, lab: &str, claim: &Claim) -> String {
+    match page.tree.record(lab, &page.edition.gpu) {
+        None => badge(Verdict::NotMeasured, false),
+        Some(filed) => badge(filed.evidence().judge(claim).verdict, page.provenance(filed).draft),
+    }
+}
+
 /// `claim(id=..)`: one claim.
 pub(super) fn claim(page: &Page, arguments: &mut Arguments) -> Result<String, String> {
     let lab = page.lab_name(arguments)?;
     let id = arguments.need("id")?;
-    let claims = page.tree.claims.get(&lab).map_or(&[][..], |claims| &claims.claims[..]);
-    let Some(claim) = claims.iter().find(|claim| claim.id == id) else {
-        let ids: Vec<&str> = claims.iter().map(|claim| claim.id.as_str()).collect();
-        return Err(format!(
-            "verification/claims/{lab}.yaml has no claim `{id}`; it has: {}",
-            ids.join(", ")
-        ));
-    };
+    let claim = find(page, &lab, &id)?;
     let filed = match page.record(&lab) {
         Ok(filed) => filed,
         Err(_) => return without_record(page, claim),

@@ -30,12 +30,13 @@ pub(crate) use lists::unverified;
 type Verb = fn(&Page, &mut Arguments) -> Result<String, String>;
 
 /// Verbs that print within a sentence, or give a handle.
-const INLINE: [(&str, Verb); 5] = [
+const INLINE: [(&str, Verb); 6] = [
     ("figure", figures::figure),
     ("ratio", figures::ratio),
     ("gpu", figures::gpu),
     ("rule", figures::rule),
     ("lab", figures::lab),
+    ("verdict", claims::verdict),
 ];
 
 /// Verbs that print a block.

@@ -3,7 +3,7 @@
 use labs_record::claim::Verdict;
 use labs_record::sources::{SourceClaim, Sources};
 
-use super::claims::badge;
+use super::claims::{badge, mark};
 use crate::arguments::Arguments;
 use crate::html;
 use crate::page::{Page, missing_block};
@@ -44,11 +44,7 @@ pub(super) fn sources(page: &Page, arguments: &mut Arguments) -> Result<String, 
 fn ends(page: &Page, sources: &Sources, source: &SourceClaim) -> String {
     let mut items = Vec::new();
     for (lab, claim) in sources.tested_by(&source.id, &page.tree.claims) {
-        let record = page.tree.record(lab, &page.edition.gpu);
-        let badge = match record {
-            None => badge(Verdict::NotMeasured, false),
-            Some(filed) => badge(filed.evidence().judge(claim).verdict, page.provenance(filed).draft),
-        };
+        let badge = mark(page, lab, claim);
         items.push(format!(
             "{badge} {} <span class=\"note\">{}</span>",
             html::with_code(&claim.statement),
@@ -81,7 +77,7 @@ fn ends(page: &Page, sources: &Sources, source: &SourceClaim) -> String {
 }
 
 /// A link to the claim on its chapter, where the chapter makes it.
-fn chapter(page: &Page, lab: &str, claim: &str) -> String {
+pub(super) fn chapter(page: &Page, lab: &str, claim: &str) -> String {
     let (day, _) = lab.split_once('_').unwrap_or((lab, ""));
     let shown = format!("{}, <code>{}</code>", html::escape(day), html::escape(claim));
     match page.tree.makes(lab, claim) {
