@@ -79,7 +79,9 @@ impl Glossary {
 fn term(heading: &str, comment: &str) -> Term {
     let listed = comment.trim().strip_prefix("<!-- words:").and_then(|rest| rest.strip_suffix("-->"));
     let words: Vec<String> = match listed {
-        Some(listed) => listed.split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect(),
+        Some(listed) => {
+            listed.split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
+        }
         None => heading.split(", ").flat_map(|word| [word.to_owned(), format!("{word}s")]).collect(),
     };
     let patterns: Vec<String> = words.iter().map(|word| pattern(word)).collect();
@@ -92,7 +94,10 @@ fn pattern(word: &str) -> String {
     let mut letters = word.chars();
     let first = letters.next().unwrap_or_default();
     let rest = letters.as_str();
-    if rest.chars().any(char::is_uppercase) || rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit()) {
+    if rest.chars().any(char::is_uppercase)
+        || rest.is_empty()
+        || rest.starts_with(|c: char| c.is_ascii_digit())
+    {
         return regex::escape(word);
     }
     format!("(?:{}|{}){}", first.to_uppercase(), first.to_lowercase(), regex::escape(rest))
@@ -120,11 +125,11 @@ mod tests {
 
     #[test]
     fn the_first_use_is_linked_and_no_other() {
+        assert_eq!(linked("Warps wait. A warp waits.\n"), "[Warps](glossary.md#warp) wait. A warp waits.\n");
         assert_eq!(
-            linked("Warps wait. A warp waits.\n"),
-            "[Warps](glossary.md#warp) wait. A warp waits.\n"
+            linked("atomic contention in the L2"),
+            "[atomic contention](glossary.md#atomic-contention) in the [L2](glossary.md#l2)"
         );
-        assert_eq!(linked("atomic contention in the L2"), "[atomic contention](glossary.md#atomic-contention) in the [L2](glossary.md#l2)");
         assert_eq!(
             linked("Atomic contention: an atomic waits."),
             "[Atomic contention](glossary.md#atomic-contention): an [atomic](glossary.md#atomic) waits."
@@ -139,7 +144,10 @@ mod tests {
         let page = "A [warp](glossary.md#warp) and a warp.";
         assert_eq!(linked(page), page);
         // By hand, but only later: the first use is linked, too.
-        assert_eq!(linked("A warp, a [warp](glossary.md#warp)."), "A [warp](glossary.md#warp), a [warp](glossary.md#warp).");
+        assert_eq!(
+            linked("A warp, a [warp](glossary.md#warp)."),
+            "A [warp](glossary.md#warp), a [warp](glossary.md#warp)."
+        );
     }
 
     #[test]
