@@ -59,7 +59,7 @@ pub enum Role {
     /// A step of folding a warp's values before they reach memory: REDUX, VOTE, POPC, MATCH. It may serve
     /// another end, too.
     Folding,
-    /// Ordering: MEMBAR, FENCE, ERRBAR, CCTL.
+    /// Ordering: MEMBAR, FENCE, ERRBAR, CCTL; and loads and stores that are no ordinary accesses, `.STRONG`.
     Order,
 }
 
@@ -97,6 +97,7 @@ impl Instruction {
                 Some(Role::Atomic)
             }
             name if name.contains("FENCE") => Some(Role::Order),
+            "LD" | "LDG" | "ST" | "STG" if self.opcode.contains(".STRONG.") => Some(Role::Order),
             _ => None,
         }
     }
@@ -361,6 +362,9 @@ count:
         assert_eq!(one("ATOMS.POPC.INC.32"), Some(Role::Atomic));
         assert_eq!(one("ATOMG.E.CAS.STRONG.GPU"), Some(Role::Atomic));
         assert_eq!(one("FENCE.VIEW.ASYNC"), Some(Role::Order));
+        assert_eq!(one("LDG.E.STRONG.SYS"), Some(Role::Order));
+        assert_eq!(one("STG.E.STRONG.GPU"), Some(Role::Order));
+        assert_eq!(one("LDG.E"), None);
         assert_eq!(one("IADD3"), None);
     }
 
