@@ -38,6 +38,9 @@ pub struct Goal {
     pub reached: bool,
 }
 
+/// Instructions of all lanes after which a launch is taken for one that never ends: ten times what any exercise takes.
+const BUDGET: u64 = 50_000_000;
+
 /// Schedules an exercise is run under, with their seeds, and whether accesses are watched for races.
 const SCHEDULES: [(Order, u64, bool); 3] =
     [(Order::Fair, 0, false), (Order::Shuffled, 1, false), (Order::Shuffled, 2, true)];
@@ -110,7 +113,7 @@ pub fn attempt(file: &Path, exercise: &Exercise) -> Result<Vec<Goal>> {
     let code = code::edited_ptx(file)?;
     let mut goals = Vec::new();
     for (order, seed, watch_races) in SCHEDULES {
-        let mut sim = Sim::new(Options { order, seed, ..Options::default() }, watch_races);
+        let mut sim = Sim::new(Options { order, seed, budget: BUDGET, ..Options::default() }, watch_races);
         for image in &code.images {
             sim.load(image)?;
         }
