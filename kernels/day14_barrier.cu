@@ -1,7 +1,7 @@
 // Question: when may a thread read what other threads have added?
 //
 // atomic_only           threads add into a shared word, and thread 0 reads it: WRONG
-// late_reader           the last thread of the block reads it instead: WRONG, and often right
+// late_reader           the last thread of the block reads it instead: WRONG, for others than before
 // slots                 no atomic either: every thread stores into a slot, and thread 0 adds the slots: WRONG
 // warp_barrier          atomic_only with a barrier of the reader's warp: WRONG, there are eight warps
 // block_barrier         atomic_only with a barrier of the whole block
@@ -54,8 +54,8 @@ extern "C" __global__ void atomic_only(const u32* in, u32* sum, u64 n) {
 // ANCHOR_END: atomic_only
 
 // Changed: who reads: the last thread. WRONG.
-// Why:     warps mostly go first that came first, so the last warp finds most of the adds done.
-// Expect:  right most of the time, and so by no test of results found out for certain.
+// Why:     the last warp should come last, and find the others' adds done.
+// Expect:  wrong in other blocks. Which warp runs when is the scheduler's business, and no test of results settles it.
 // ANCHOR: late_reader
 extern "C" __global__ void late_reader(const u32* in, u32* sum, u64 n) {
     __shared__ u32 block_total;

@@ -25,6 +25,8 @@ pub fn registry() -> &'static [&'static dyn Lab] {
         &days::day35_filter::Filter,
         &days::day36_compaction::Compaction,
         &days::day14_barrier::Barrier,
+        &days::day38_order_cost::OrderCost,
+        &days::day39_spin::Spin,
     ]
 }
 

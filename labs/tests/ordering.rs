@@ -1,11 +1,16 @@
-//! Part 4, scoped ordering: the race detector reports every wrong variant and none of the right ones.
+//! Part 4, scoped ordering: the race detector reports every wrong variant and none of the right ones, and machine code
+//! is what the chapters say of it. The latter needs NVRTC and a disassembler.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use labs::lab::{self, Lab};
 use labs::session::Job;
 use labs::simulate;
+use labs::toolchain::Architecture;
+use labs::toolchain::disassembly::{Disassembler, Function, Instruction};
+use labs::toolchain::nvrtc::{Header, Nvrtc, Program, Target};
 use labs_record::record::Outcome;
 
 fn job(lab: &dyn Lab) -> Job {
@@ -38,4 +43,96 @@ fn the_race_detector_reports_the_wrong_variants_and_no_others() {
         }
     }
     assert!(right >= 4 && wrong >= 7, "{right} right and {wrong} wrong variants");
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The kernels of a lab in machine code for the reference GPU's architecture; a loud skip where tools are missing.
+fn machine_code(stem: &str) -> Option<Vec<Function>> {
+    let tools = Nvrtc::find(Some(&root())).ok().zip(Disassembler::find(Some(&root())).ok());
+    let required = std::env::var_os("HOT_ADDRESSES_REQUIRE_TOOLCHAIN").is_some();
+    assert!(tools.is_some() || !required, "no NVRTC or no disassembler; run scripts/kernels --install");
+    let Some((nvrtc, disassembler)) = tools else {
+        eprintln!("SKIPPED, not passed: no NVRTC or no disassembler; run scripts/kernels --install");
+        return None;
+    };
+    let text = |name: &str| std::fs::read_to_string(root().join("kernels").join(name)).unwrap();
+    let (name, source, common) = (format!("{stem}.cu"), text(&format!("{stem}.cu")), text("common.cuh"));
+    let headers = [Header { name: "common.cuh", source: &common }];
+    let program = Program { name: &name, source: &source, headers: &headers };
+    let compiled = nvrtc.compile(&program, Target::Cubin(Architecture(90))).unwrap();
+    Some(disassembler.functions(&compiled.image).unwrap())
+}
+
+fn kernel<'a>(functions: &'a [Function], name: &str) -> &'a Function {
+    functions.iter().find(|function| function.name == name).unwrap()
+}
+
+/// What each order and scope of day 38 is made of.
+#[test]
+fn orders_are_the_instructions_that_the_chapter_names() {
+    let Some(functions) = machine_code("day38_order_cost") else { return };
+    // In machine code: the scope of an atomic, and of a fence. A cluster has none of its own.
+    let scopes =
+        [("cta", "SM", "CTA"), ("cluster", "GPU", "GPU"), ("gpu", "GPU", "GPU"), ("sys", "SYS", "SYS")];
+    for (scope, atomic, fence) in scopes {
+        let wide = scope != "cta";
+        let add = format!("ATOMG.E.ADD.STRONG.{atomic}");
+        let membar = |kind: &str| {
+            let barrier = format!("MEMBAR.{kind}.{fence}");
+            let behind = ["ERRBAR", "CGAERRBAR"].iter().filter(|_| wide).map(|name| (*name).to_owned());
+            std::iter::once(barrier).chain(behind).collect::<Vec<_>>()
+        };
+        let forget: Vec<String> = std::iter::once("CCTL.IVALL".to_owned()).filter(|_| wide).collect();
+        let add = vec![add];
+        let wanted = [
+            ("relaxed", vec![add.clone()]),
+            ("acquire", vec![add.clone(), forget.clone()]),
+            ("release", vec![membar("ALL"), add.clone()]),
+            ("acq_rel", vec![membar("ALL"), add.clone(), forget.clone()]),
+            ("seq_cst", vec![membar("SC"), forget.clone(), add.clone(), forget.clone()]),
+            ("fence_acq_rel", vec![membar("ALL"), forget.clone()]),
+            ("fence_sc", vec![membar("SC"), forget.clone()]),
+        ];
+        for (order, wanted) in wanted {
+            let function = kernel(&functions, &format!("{order}_{scope}"));
+            // CGAERRBAR tells nothing of atomics, and is in the listing all the same.
+            let ordering = |instruction: &&Instruction| {
+                instruction.role().is_some() || instruction.mnemonic() == "CGAERRBAR"
+            };
+            let found: Vec<String> =
+                function.instructions.iter().filter(ordering).map(|i| i.opcode.clone()).collect();
+            assert_eq!(found, wanted.concat(), "{order} {scope}");
+        }
+    }
+}
+
+/// A plain load in a wait stands before the loop, and every other kind of look stays in it.
+#[test]
+fn only_the_plain_load_is_hoisted() {
+    let Some(functions) = machine_code("day39_spin") else { return };
+    let looks = [
+        ("plain_load", "LDG.E"),
+        ("volatile_load", "LDG.E.STRONG.SYS"),
+        ("relaxed_load", "LDG.E.STRONG.GPU"),
+        ("acquire_load", "LDG.E.STRONG.GPU"),
+        ("fence_in_loop", "LDG.E.STRONG.SYS"),
+        ("atomic_or", "ATOMG.E.OR.STRONG.GPU"),
+        ("backoff", "LDG.E.STRONG.GPU"),
+        ("test_and_set", "ATOMG.E.EXCH.STRONG.GPU"),
+    ];
+    for (name, look) in looks {
+        let function = kernel(&functions, name);
+        assert!(
+            function.instructions.iter().any(|instruction| instruction.opcode == look),
+            "{name}: no {look}"
+        );
+        // The innermost loop that reads the clock is the wait.
+        let wait = function.loops().filter(|body| body.iter().any(|i| i.text.contains("SR_CLOCKLO")));
+        let wait = wait.min_by_key(|body| body.len()).unwrap_or_else(|| panic!("{name}: no wait"));
+        let looks = wait.iter().filter(|instruction| instruction.opcode == look).count();
+        assert_eq!(looks, usize::from(name != "plain_load"), "{name}: {wait:?}");
+    }
 }

@@ -10,3 +10,5 @@ pub mod day30_determinism;
 pub mod day34_aggregation;
 pub mod day35_filter;
 pub mod day36_compaction;
+pub mod day38_order_cost;
+pub mod day39_spin;
