@@ -130,7 +130,8 @@ fn only_the_plain_load_is_hoisted() {
             "{name}: no {look}"
         );
         // The innermost loop that reads the clock is the wait.
-        let wait = function.loops().filter(|body| body.iter().any(|i| i.text.contains("SR_CLOCKLO")));
+        let bodies = function.loops().into_iter().map(|range| &function.instructions[range]);
+        let wait = bodies.filter(|body| body.iter().any(|i| i.text.contains("SR_CLOCKLO")));
         let wait = wait.min_by_key(|body| body.len()).unwrap_or_else(|| panic!("{name}: no wait"));
         let looks = wait.iter().filter(|instruction| instruction.opcode == look).count();
         assert_eq!(looks, usize::from(name != "plain_load"), "{name}: {wait:?}");
