@@ -16,7 +16,7 @@ const CONSTANT: u32 = 1 << 31;
 pub(crate) struct Src(u32);
 
 impl Src {
-    pub(crate) fn register(slot: u32) -> Src {
+    pub(crate) const fn register(slot: u32) -> Src {
         Src(slot & !CONSTANT)
     }
 
@@ -122,6 +122,39 @@ pub(crate) struct Atomic {
     pub(crate) compare: Option<Src>,
     pub(crate) order: Order,
     pub(crate) scope: Scope,
+    /// `red.async`
+    pub(crate) asynchronous: bool,
+}
+
+/// What is done to a barrier that counts arrivals and bytes (`mbarrier`).
+#[derive(Clone, Debug)]
+pub(crate) struct Landing {
+    pub(crate) at: Address,
+    pub(crate) step: LandingStep,
+    pub(crate) order: Order,
+    pub(crate) scope: Scope,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LandingStep {
+    /// A new barrier, for so many arrivals.
+    Init { count: Src },
+    /// An arrival, and so many bytes more to land.
+    Expect { bytes: Src },
+    /// So many bytes have landed.
+    Land { bytes: Src },
+    /// Whether the phase of this parity is over.
+    Try { d: u32, parity: Src },
+}
+
+/// `cp.reduce.async.bulk` from the block's shared memory to global memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Bulk {
+    pub(crate) to: Address,
+    pub(crate) from: Address,
+    pub(crate) bytes: Src,
+    pub(crate) op: AtomicOp,
+    pub(crate) ty: Ty,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -352,6 +385,8 @@ pub(crate) enum Op {
     Load(Box<Load>),
     Store(Box<Store>),
     Atomic(Box<Atomic>),
+    Landing(Box<Landing>),
+    Bulk(Box<Bulk>),
     Fence {
         scope: Scope,
         sequential: bool,

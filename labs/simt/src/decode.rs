@@ -2,6 +2,7 @@
 //! Whatever is not understood is an error here, never a guess at run time.
 
 mod arithmetic;
+mod asynchronous;
 mod call;
 mod lower;
 mod memory;

@@ -1,6 +1,7 @@
 //! The simulated machine: memory, loaded modules, launches.
 
 mod access;
+mod asynchronous;
 mod atomic;
 mod barrier;
 mod block;

@@ -51,33 +51,35 @@ pub fn predict(module: &Module, kernel: &str, sm: u32) -> Option<Vec<SitePredict
 }
 
 pub(crate) fn predict_code(code: &Code, parts: &Parts, sm: u32) -> Vec<SitePrediction> {
-    let atomics: Vec<_> = code
-        .instrs
-        .iter()
-        .enumerate()
-        .filter_map(
-            |(at, instr)| if let Op::Atomic(atomic) = &instr.op { Some((at, instr, atomic)) } else { None },
-        )
-        .collect();
+    let is_atomic = |op: &Op| matches!(op, Op::Atomic(_) | Op::Bulk(_));
+    let atomics: Vec<_> = code.instrs.iter().enumerate().filter(|(_, instr)| is_atomic(&instr.op)).collect();
     if atomics.is_empty() {
         return Vec::new();
     }
     let uniform = Uniform::of(code, sm);
     atomics
         .into_iter()
-        .map(|(at, instr, atomic)| {
-            let used = uniform.is_read(atomic.ty.class(), &atomic.to);
-            let folding = folding(&uniform, atomic, used, uniform.single_lane(at), sm);
-            let machine = machine(atomic, used, folding);
-            SitePrediction {
+        .filter_map(|(at, instr)| {
+            let site = |op, folding, machine, loops| SitePrediction {
                 instruction: at as u32,
                 line: instr.line,
                 text: parts.text(instr.ptx_line).to_owned(),
-                op: atomic.op,
+                op,
                 folding,
                 machine,
                 returns: machine != "RED",
-                loops: atomic.ty.bytes() == 2 || machine == "ATOMS.CAST.SPIN",
+                loops,
+            };
+            match &instr.op {
+                Op::Atomic(atomic) => {
+                    let used = uniform.is_read(atomic.ty.class(), &atomic.to);
+                    let folding = folding(&uniform, atomic, used, uniform.single_lane(at), sm);
+                    let machine = machine(atomic, used, folding);
+                    let loops = atomic.ty.bytes() == 2 || machine == "ATOMS.CAST.SPIN";
+                    Some(site(atomic.op, folding, machine, loops))
+                }
+                Op::Bulk(bulk) => Some(site(bulk.op, Folding::None, "RED", false)),
+                _ => None,
             }
         })
         .collect()
@@ -85,6 +87,9 @@ pub(crate) fn predict_code(code: &Code, parts: &Parts, sm: u32) -> Vec<SitePredi
 
 fn folding(uniform: &Uniform<'_>, atomic: &Atomic, used: bool, single: bool, sm: u32) -> Folding {
     let [operand] = atomic.from[..] else { return Folding::None };
+    if atomic.asynchronous {
+        return Folding::None;
+    }
     let (ty, space) = (atomic.ty, atomic.at.space);
     let wide = ty.class() == Class::Wide;
     if ty.float() {
@@ -123,7 +128,11 @@ fn machine(atomic: &Atomic, used: bool, folding: Folding) -> &'static str {
     let swaps = matches!(atomic.op, AtomicOp::Exchange | AtomicOp::CompareAndSwap);
     let acquires = matches!(atomic.order, Order::Acquire | Order::AcqRel);
     match atomic.at.space {
+        // REDAS; beside it UBLKRED, the bulk reduction.
+        Space::Shared if atomic.asynchronous => "RED",
         Space::Shared if folding == Folding::Address => "ATOMS.POPC.INC",
+        // 16 bits: a loop around a compare-and-swap of the word they are in.
+        Space::Shared if atomic.ty.bytes() == 2 => "ATOMS",
         Space::Shared if !swaps && (atomic.ty.float() || atomic.ty.bytes() == 8) => "ATOMS.CAST.SPIN",
         Space::Shared => "ATOMS",
         // Which memory a generic address leads to shows only when it runs: there is no RED for those.

@@ -1,6 +1,6 @@
 //! Which registers an instruction reads and writes.
 
-use super::{Address, Collective, NONE, Op, PredSrc, Src};
+use super::{Address, Collective, LandingStep, NONE, Op, PredSrc, Src};
 use crate::types::{Class, Ty};
 
 /// A register: its class and slot.
@@ -160,6 +160,23 @@ fn memory(o: &mut Operands, op: &Op) {
             o.read_all(atomic.ty.class(), &atomic.from);
             atomic.compare.iter().for_each(|&c| o.read(atomic.ty.class(), c));
             atomic.to.iter().for_each(|&d| o.write(atomic.ty.class(), d));
+        }
+        Op::Landing(landing) => {
+            o.address(&landing.at);
+            match landing.step {
+                LandingStep::Init { count: operand }
+                | LandingStep::Expect { bytes: operand }
+                | LandingStep::Land { bytes: operand } => o.read(Class::Word, operand),
+                LandingStep::Try { d, parity } => {
+                    o.read(Class::Word, parity);
+                    o.write(Class::Pred, d);
+                }
+            }
+        }
+        Op::Bulk(bulk) => {
+            o.address(&bulk.to);
+            o.address(&bulk.from);
+            o.read(Class::Word, bulk.bytes);
         }
         Op::Bar(bar) => {
             o.read(Class::Word, bar.id);

@@ -227,6 +227,9 @@ impl<'t> Lowering<'t> {
                 return Ok(());
             }
             "call" => return self.call(ops, guard),
+            "red" if instruction.modifiers.iter().any(|word| word == "async") => {
+                return self.landing_reduction(instruction, guard);
+            }
             _ => {}
         }
         let mut modifiers = Modifiers::new(&instruction.modifiers);
@@ -247,6 +250,9 @@ impl<'t> Lowering<'t> {
             return Ok(op);
         }
         if let Some(op) = self.moving(opcode, modifiers, operands)? {
+            return Ok(op);
+        }
+        if let Some(op) = self.asynchronous(opcode, modifiers, operands)? {
             return Ok(op);
         }
         if let Some(op) = self.memory(opcode, modifiers, operands)? {

@@ -97,7 +97,7 @@ impl Lowering<'_> {
         Ok(Op::Store(Box::new(Store { at, ty, from, class, order, scope })))
     }
 
-    fn atomic(&mut self, reduction: bool, m: &mut Modifiers<'_>, ops: &[Operand]) -> Result<Op> {
+    pub(super) fn atomic(&mut self, reduction: bool, m: &mut Modifiers<'_>, ops: &[Operand]) -> Result<Op> {
         let space = m.space();
         let order = m.order().unwrap_or(Order::Relaxed);
         let scope = m.scope().unwrap_or(Scope::Device);
@@ -144,10 +144,11 @@ impl Lowering<'_> {
         if !matches!(at.space, Space::Generic | Space::Global | Space::Shared) {
             return Err("an atomic in this state space does not exist".to_owned());
         }
-        Ok(Op::Atomic(Box::new(Atomic { at, op, ty, to, from: values, compare, order, scope })))
+        let asynchronous = false;
+        Ok(Op::Atomic(Box::new(Atomic { at, op, ty, to, from: values, compare, order, scope, asynchronous })))
     }
 
-    fn address(&mut self, operand: Option<&Operand>, space: Option<Space>) -> Result<Address> {
+    pub(super) fn address(&mut self, operand: Option<&Operand>, space: Option<Space>) -> Result<Address> {
         let Some(Operand::Address(base, offset)) = operand else {
             return Err("an address in brackets is missing".to_owned());
         };

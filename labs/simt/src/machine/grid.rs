@@ -215,6 +215,7 @@ fn kind(op: &Op) -> Option<SiteKind> {
         Op::Load(load) if !matches!(load.at.space, Space::Param | Space::Const) => SiteKind::Load,
         Op::Store(_) => SiteKind::Store,
         Op::Atomic(atomic) => SiteKind::Atomic(atomic.op),
+        Op::Bulk(bulk) => SiteKind::Atomic(bulk.op),
         Op::Bar(_) | Op::ClusterArrive { .. } | Op::ClusterWait => SiteKind::Barrier,
         Op::Collective { .. } => SiteKind::Collective,
         Op::Fence { .. } => SiteKind::Fence,

@@ -94,6 +94,8 @@ impl Grid<'_> {
             Op::Load(load) => self.load(slot, warp, pc, mask, load),
             Op::Store(store) => self.store(slot, warp, pc, mask, store),
             Op::Atomic(atomic) => self.atomic(slot, warp, pc, mask, atomic),
+            Op::Landing(landing) => self.landing(slot, warp, pc, mask, landing),
+            Op::Bulk(bulk) => self.bulk(slot, warp, pc, mask, bulk),
             Op::Bar(bar) => self.bar(slot, warp, at, pc, mask, bar),
             Op::Collective { mask: members, what } => {
                 self.collective(slot, warp, at, pc, mask, *members, what)
