@@ -20,6 +20,8 @@ pub fn registry() -> &'static [&'static dyn Lab] {
         &days::day28_cas_loop::CasLoop,
         &days::day29_histogram::Histogram,
         &days::day30_determinism::Determinism,
+        &days::day31_placement::Placement,
+        &days::day32_no_return::NoReturn,
         &days::day23_shuffle::Shuffle,
         &days::day34_aggregation::Aggregation,
         &days::day35_filter::Filter,
@@ -262,6 +264,11 @@ pub trait Lab: Sync {
     /// The table in which the terminal shows a figure at this place.
     fn table(&self, at: &At) -> TableOf {
         TableOf::first_axis(self, at)
+    }
+
+    /// Why compute-sanitizer cannot judge a variant; none where it can, which is nearly everywhere.
+    fn unsanitized(&self, _variant: &str) -> Option<&'static str> {
+        None
     }
 
     /// Its exercise, if it has one.

@@ -203,9 +203,15 @@ fn evidence(setting: &Setting, lab: &dyn Lab) -> Result<BTreeMap<String, (String
     let mut instructions: BTreeMap<String, Vec<Instruction>> = BTreeMap::new();
     if let Some(disassembler) = &setting.disassembler {
         for function in disassembler.functions(&image)? {
+            // A header's lines are none of the kernel file's.
+            let file = format!("{}.cu", lab.stem());
             let list = function.evidence().map(|instruction| Instruction {
                 opcode: instruction.opcode.clone(),
-                line: instruction.source.as_ref().map(|source| source.line),
+                line: instruction
+                    .source
+                    .as_ref()
+                    .filter(|source| source.file == file)
+                    .map(|source| source.line),
             });
             instructions.insert(function.name.clone(), list.collect());
         }
@@ -242,15 +248,23 @@ pub fn machine_code(
 
 /// compute-sanitizer over all correct variants at once; one by one only if it complains.
 fn sanitize(setting: &Setting, lab: &dyn Lab) -> Result<BTreeMap<String, Sanitizer>> {
-    let correct: Vec<&str> = lab
+    let runs = |variant: &&lab::Variant| {
+        variant.declared == Outcome::Correct && variant.needs <= setting.architecture
+    };
+    let (unjudged, correct): (Vec<&str>, Vec<&str>) = lab
         .variants()
         .iter()
-        .filter(|variant| variant.declared == Outcome::Correct && variant.needs <= setting.architecture)
+        .filter(runs)
         .map(|variant| variant.name)
-        .collect();
-    let everyone = |word: Sanitizer| correct.iter().map(|name| ((*name).to_owned(), word.clone())).collect();
+        .partition(|name| lab.unsanitized(name).is_some());
+    let stated =
+        |name: &&str| Some(((*name).to_owned(), Sanitizer::Absent(lab.unsanitized(name)?.to_owned())));
+    let mut words: BTreeMap<String, Sanitizer> = unjudged.iter().filter_map(stated).collect();
+    let everyone = |word: Sanitizer| correct.iter().map(move |name| ((*name).to_owned(), word.clone()));
     let Some(sanitizer) = &setting.sanitizer else {
-        return Ok(everyone(Sanitizer::Absent("compute-sanitizer is not on this machine".to_owned())));
+        let absent = Sanitizer::Absent("compute-sanitizer is not on this machine".to_owned());
+        words.extend(everyone(absent));
+        return Ok(words);
     };
     let mut job = job(lab, 1);
     job.only_check = true;
@@ -258,9 +272,9 @@ fn sanitize(setting: &Setting, lab: &dyn Lab) -> Result<BTreeMap<String, Sanitiz
     job.variants = correct.iter().map(|name| (*name).to_owned()).collect();
     let together = tools::sanitize(sanitizer, &job)?;
     if !matches!(together, Sanitizer::Found(_)) {
-        return Ok(everyone(together));
+        words.extend(everyone(together));
+        return Ok(words);
     }
-    let mut words = BTreeMap::new();
     for name in correct {
         job.variants = vec![name.to_owned()];
         words.insert(name.to_owned(), tools::sanitize(sanitizer, &job)?);

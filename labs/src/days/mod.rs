@@ -7,6 +7,8 @@ pub mod day27_address;
 pub mod day28_cas_loop;
 pub mod day29_histogram;
 pub mod day30_determinism;
+pub mod day31_placement;
+pub mod day32_no_return;
 pub mod day34_aggregation;
 pub mod day35_filter;
 pub mod day36_compaction;
