@@ -29,6 +29,7 @@ pub fn registry() -> &'static [&'static dyn Lab] {
         &days::day14_barrier::Barrier,
         &days::day38_order_cost::OrderCost,
         &days::day39_spin::Spin,
+        &days::day40_lookback::Lookback,
     ]
 }
 

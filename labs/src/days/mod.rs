@@ -14,3 +14,4 @@ pub mod day35_filter;
 pub mod day36_compaction;
 pub mod day38_order_cost;
 pub mod day39_spin;
+pub mod day40_lookback;
