@@ -332,8 +332,10 @@ pub fn races(lab: &'static dyn Lab, job: &Job, args: &RunArgs) -> Result<()> {
             n => format!("{n} races"),
         };
         let mut told = format!("{}: {word}\n", variant.name);
-        if found > 0 {
-            told += &format!("{races}\n");
+        match &caught {
+            _ if found > 0 => told += &format!("{races}\n"),
+            Some(why) => told += &format!("its result is wrong: {why}\n"),
+            None => {}
         }
         match args.out {
             Some(_) => text += &told,
@@ -344,11 +346,11 @@ pub fn races(lab: &'static dyn Lab, job: &Job, args: &RunArgs) -> Result<()> {
             Outcome::Correct if found > 0 => {
                 surprise = Some(format!("{} is declared correct, and races", variant.name))
             }
-            Outcome::Correct if caught => {
+            Outcome::Correct if caught.is_some() => {
                 surprise =
                     Some(format!("{} gives a wrong result; leave --check away to see it", variant.name));
             }
-            Outcome::Wrong | Outcome::Undefined if found == 0 && !caught => {
+            Outcome::Wrong | Outcome::Undefined if found == 0 && caught.is_none() => {
                 surprise = Some(format!(
                     "{} is wrong on purpose, and neither a race nor a result shows it",
                     variant.name
@@ -374,9 +376,9 @@ pub fn catch_undefined(lab: &'static dyn Lab, job: &Job, report: &mut Report) ->
             continue;
         }
         let (races, caught) = watch(lab, job, variant)?;
-        if caught || !races.races.is_empty() {
-            *check = Check::Refused;
-            *reason = races.races.first().map(ToString::to_string);
+        let race = races.races.first().map(ToString::to_string);
+        if let Some(why) = race.or(caught) {
+            (*check, *reason) = (Check::Refused, Some(why));
         }
     }
     Ok(())
@@ -392,20 +394,21 @@ fn at_smallest(lab: &dyn Lab, job: &Job) -> Job {
     job
 }
 
-/// Races of one variant over all schedules, and whether its check refused a result; at the places that the job names,
-/// else at the smallest.
+/// Races of one variant over all schedules, and what its check said of the first result that it refused; at the places
+/// that the job names, else at the smallest.
 ///
 /// # Errors
 /// What the session reports.
-pub fn watch(lab: &'static dyn Lab, job: &Job, variant: &Variant) -> Result<(Races, bool)> {
+pub fn watch(lab: &'static dyn Lab, job: &Job, variant: &Variant) -> Result<(Races, Option<String>)> {
     let job = Job { variants: vec![variant.name.to_owned()], only_check: true, ..at_smallest(lab, job) };
     let code = code::for_simulator(lab, job.kernel.as_deref(), 90)?;
     let mut all: Option<Races> = None;
-    let mut caught = false;
+    let mut caught = None;
     for (order, seed) in RACE_SCHEDULES {
         let mut sim = Sim::new(Options { seed, order, ..Options::default() }, true);
         let report = session::run(&job, lab, &mut sim, code.clone(), true, &mut |_| {})?;
-        caught |= report.findings.checks.iter().any(|(_, check, _)| *check == Check::Refused);
+        let refused = report.findings.checks.iter().find(|(_, check, _)| *check == Check::Refused);
+        caught = caught.or(refused.map(|(_, _, reason)| reason.clone().unwrap_or_default()));
         let found = sim.races().unwrap_or_default();
         match &mut all {
             Some(all) => all.merge(found),

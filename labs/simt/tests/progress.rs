@@ -90,6 +90,19 @@ fn waiting_for_the_block_before_by_index_fails_in_the_adversarial_order() {
     assert_eq!(chain(adversarial, 200), Ok(()));
 }
 
+/// Turns of random length end in the middle of a spin, and must not pass for progress.
+#[test]
+fn waiting_for_a_block_that_has_no_room_is_a_deadlock_in_a_shuffled_order() {
+    for seed in [1, 2] {
+        let shuffled = Options { order: Order::Shuffled, seed, budget: 1_000_000_000, ..Options::default() };
+        let outcome = chain(shuffled, 1000);
+        assert!(
+            matches!(outcome, Err(Error::Deadlock { not_started, .. }) if not_started > 0),
+            "{outcome:?}"
+        );
+    }
+}
+
 #[test]
 fn look_back_by_tickets_ends_in_every_order() {
     for options in orders() {

@@ -127,7 +127,11 @@ impl Lab for Lookback {
         let runs = |name, means| figure(name, Unit::One, Kind::Observation, means);
         let mut figures = vec![
             time("time", "time of a scan, ticket and flags zeroed beforehand"),
-            bandwidth("bandwidth", "time", "eight bytes an element over time: each read once and written once"),
+            bandwidth(
+                "bandwidth",
+                "time",
+                "eight bytes an element over time: each read once and written once",
+            ),
             time("copy_time", "time to copy the input to the output and do nothing else"),
             bandwidth("copy_bandwidth", "copy_time", "eight bytes an element over copy_time"),
             FigureEntry {
@@ -183,9 +187,8 @@ impl Lab for Lookback {
         });
         cases.extend(baseline::cases().into_iter().filter(|case| case.number("size") == 0));
         let copied = selection.numbers("size").into_iter().filter(|size| *size > 0);
-        cases.extend(
-            copied.map(|size| Case { variant: None, at: [("size".to_owned(), size.into())].into() }),
-        );
+        cases
+            .extend(copied.map(|size| Case { variant: None, at: [("size".to_owned(), size.into())].into() }));
         cases
     }
 

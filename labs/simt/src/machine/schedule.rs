@@ -319,7 +319,8 @@ impl Grid<'_> {
             match flow {
                 Flow::Again => {}
                 Flow::Over => {
-                    ran.over = true;
+                    // A short turn ends in the middle of a spin, too, and that is no progress.
+                    ran.over |= !self.spins(warp, at);
                     return Ok(Stop::Yielded);
                 }
                 Flow::Poll => {
@@ -328,6 +329,11 @@ impl Grid<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a group has polled and nothing has changed anywhere since.
+    fn spins(&self, warp: &Warp, at: usize) -> bool {
+        warp.groups.get(at).is_some_and(|group| group.polled.is_some() && group.epoch == self.epoch)
     }
 
     /// A group polls: when nothing changes anywhere, the warp's other lanes must have their turn.

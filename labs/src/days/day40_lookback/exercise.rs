@@ -45,11 +45,17 @@ fn goal(backend: &mut dyn Backend, n: u64, shared_bytes: u32) -> Result<Goal> {
     // Both end where they must: what is read or written past them shows.
     let (input, out) = (backend.allocate(n * 4)?, backend.allocate(n * 4)?);
     backend.write(input, &elements.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())?;
-    let [ticket, flags, sums, prefixes] = [4, blocks * 8, blocks * 4, blocks * 4].map(|bytes| backend.allocate(bytes));
+    let [ticket, flags, sums, prefixes] =
+        [4, blocks * 8, blocks * 4, blocks * 4].map(|bytes| backend.allocate(bytes));
     let zeroed = [ticket?, flags?, sums?, prefixes?];
     let mut steps: Vec<Step> = zeroed.into_iter().map(Step::Zero).collect();
     let buffers = [input, out].into_iter().chain(zeroed).map(Argument::Buffer);
-    let launch = Launch::new("exercise", u32::try_from(blocks)?, BLOCK as u32, buffers.chain([Argument::U64(n)]).collect());
+    let launch = Launch::new(
+        "exercise",
+        u32::try_from(blocks)?,
+        BLOCK as u32,
+        buffers.chain([Argument::U64(n)]).collect(),
+    );
     steps.push(Step::Launch(Launch { shared_bytes, ..launch }));
     if let Err(error) = backend.run(&steps) {
         return Ok(told(format!("{error:#}"), false));

@@ -177,13 +177,17 @@ impl Scan {
         let words = Buffer { bytes: BEFORE_WORDS + u64::from(blocks) * 8, ..self.state };
         backend.run(&self.spoil())?;
         backend.run(&[Step::Zero(self.faults), Step::Zero(words), Step::Launch(launch)])?;
-        Ok(self.check(backend)?.map_err(|fault| format!("with {blocks} blocks, of which few fit: {fault}")))
+        Ok(self
+            .check(backend)?
+            .map_err(|fault| format!("with {blocks} blocks, not all of which fit: {fault}")))
     }
 
     /// What the run just made, compared element by element on the device.
     pub(super) fn faults(&self, backend: &mut dyn Backend) -> Result<Faults> {
-        let arguments =
-            [self.input, self.out, self.faults].map(Argument::Buffer).into_iter().chain([Argument::U64(self.n)]);
+        let arguments = [self.input, self.out, self.faults]
+            .map(Argument::Buffer)
+            .into_iter()
+            .chain([Argument::U64(self.n)]);
         let grid = tiles(self.n, 8 * u64::from(BLOCK)).min(8 * backend.device().gpu.sms);
         backend.run(&[Step::Launch(Launch::new("check_scan", grid, BLOCK, arguments.collect()))])?;
         let mut bytes = [0; 8];
@@ -250,4 +254,66 @@ pub(super) fn tiles(n: u64, size: u64) -> u32 {
 
 fn word(bytes: &[u8]) -> u32 {
     bytes.first_chunk().map_or(0, |four| u32::from_le_bytes(*four))
+}
+
+#[cfg(test)]
+mod tests {
+    use labs_record::Coordinate;
+    use labs_simt::Options;
+
+    use super::super::VARIANTS;
+    use super::*;
+    use crate::backend::{Image, sim::Sim};
+
+    const N: u64 = 9_001;
+
+    /// What the check says of an output that `spoil` has changed.
+    fn told(spoil: impl Fn(&mut Vec<u32>, &mut [u32; 2])) -> Result<(), String> {
+        let ptx = include_str!("../../../../kernels/ptx/day40_lookback.sm75.ptx");
+        let mut sim = Sim::new(Options::default(), false);
+        sim.load(&Image::Ptx(ptx.to_owned())).unwrap();
+        let mut alive = || {};
+        let mut bench = Bench::new(&mut sim, 7, N, &mut alive);
+        let variant = VARIANTS[0];
+        let at = [("size".to_owned(), Coordinate::Number(N))].into();
+        let scan = Scan::new(&mut bench, &variant, &Case { variant: Some(variant), at }).unwrap();
+        let mut sum = 0_u32;
+        let mut out: Vec<u32> = values(N, 7)
+            .map(|value| {
+                sum = sum.wrapping_add(value);
+                sum
+            })
+            .collect();
+        let mut faults = [0; 2];
+        spoil(&mut out, &mut faults);
+        let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+        bench.backend.write(scan.out, &bytes(&out)).unwrap();
+        bench.backend.write(scan.faults, &bytes(&faults)).unwrap();
+        scan.check(bench.backend).unwrap()
+    }
+
+    #[test]
+    fn the_scan_passes_its_check() {
+        assert_eq!(told(|_, _| {}), Ok(()));
+    }
+
+    #[test]
+    fn an_output_that_is_not_the_scan_is_refused() {
+        let one = told(|out, _| out[4_096] ^= 1).unwrap_err();
+        assert!(one.starts_with("at size 9001 2 of the elements"), "{one}");
+        let shifted =
+            told(|out, _| out.iter_mut().for_each(|value| *value = value.wrapping_add(5))).unwrap_err();
+        assert!(shifted.starts_with("at size 9001 1 of the elements"), "{shifted}");
+        let never_written = told(|out, _| out.fill(0)).unwrap_err();
+        assert!(never_written.contains("of the elements are not the one before"), "{never_written}");
+    }
+
+    #[test]
+    fn a_wait_that_the_clock_has_ended_is_told_first() {
+        let ended = told(|out, faults| {
+            out.fill(0);
+            faults[1] = 3;
+        });
+        assert!(ended.unwrap_err().starts_with("at size 9001 3 waits were ended by the clock"));
+    }
 }
