@@ -61,7 +61,8 @@ static __device__ __forceinline__ void load_tile(const u32* in, u64 n, u64 tile,
     }
 }
 
-template <u32 quads>
+// `streamed` stores are marked as not read again soon.
+template <u32 quads, bool streamed = false>
 static __device__ __forceinline__ void store_tile(u32* out, u64 n, u64 tile, u64 size, const uint4 (&quad)[quads],
                                                   u32 before) {
     const u64 first = tile * size + place_in_tile<quads>();
@@ -69,7 +70,9 @@ static __device__ __forceinline__ void store_tile(u32* out, u64 n, u64 tile, u64
     for (u32 q = 0; q < quads; ++q) {
         const u64 i = first + q * row;
         const uint4 sum = make_uint4(quad[q].x + before, quad[q].y + before, quad[q].z + before, quad[q].w + before);
-        if ((tile + 1) * size <= n) {
+        if ((tile + 1) * size <= n && streamed) {
+            __stcs(reinterpret_cast<uint4*>(out + i), sum);
+        } else if ((tile + 1) * size <= n) {
             *reinterpret_cast<uint4*>(out + i) = sum;
         } else {
             if (i < n) out[i] = sum.x;
@@ -528,6 +531,10 @@ extern "C" __global__ void warp_window(const u32* in, u32* out, u32* ticket, u64
 constexpr u32 wide_warps = 15;                       // that hold elements; one more looks back
 constexpr u32 wide_holders = wide_warps * warp_size;
 constexpr u32 wide_block = wide_holders + warp_size;
+// Blocks that an SM is to hold: as many as its threads allow, so that registers must do.
+constexpr bool small_sm = __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200;
+constexpr u32 threads_a_sm = __CUDA_ARCH__ < 800 ? 1024 : small_sm ? 1536 : 2048;
+constexpr u32 wide_blocks = threads_a_sm / wide_block;
 constexpr u32 wide_quads = 4;
 constexpr u32 wide_tile = wide_holders * wide_quads * 4;
 
@@ -552,10 +559,11 @@ static __device__ __forceinline__ u32 sum_before_among_holders(u32 sum, u32* all
 }
 
 // Changed: from warp_window: one warp more, which looks back while the others load and scan. The word of the tickets
-//          counts launches in its upper half, and so does every published word, so that old words say nothing.
+//          counts launches in its upper half, and so does every published word, so that old words say nothing. What
+//          is stored is marked as not read again.
 // Why:     the look-back needs nothing of the tile's own, and a reset is a launch of its own.
 // Expect:  what is waited for is there when the tile is scanned; the memory sets the pace.
-extern "C" __global__ void __launch_bounds__(wide_block)
+extern "C" __global__ void __launch_bounds__(wide_block, wide_blocks)
     separate_warp(const u32* in, u32* out, u64* tickets, u64* words, u32* faults, u64 n, u64 patience) {
     __shared__ u64 ticket;
     __shared__ u32 before;
@@ -587,16 +595,18 @@ extern "C" __global__ void __launch_bounds__(wide_block)
     if (threadIdx.x == 0) {
         publish(&words[tile], launch | prefix_there, before + sum);
     }
-    store_tile(out, n, tile, wide_tile, quad, before + below);
+    store_tile<wide_quads, true>(out, n, tile, wide_tile, quad, before + below);
 }
 // ANCHOR_END: separate_warp
 
-// The roofline: reads and writes what a scan must, and does nothing else.
+// The roofline: reads and writes what a scan must, four elements a thread, and does nothing else.
 // ANCHOR: copy
+constexpr u32 copy_size = block_size * 4;
+
 extern "C" __global__ void copy(const u32* in, u32* out, u64 n) {
-    uint4 quad[quads_a_thread];
-    load_tile(in, n, blockIdx.x, tile_size, quad);
-    store_tile(out, n, blockIdx.x, tile_size, quad, 0);
+    uint4 quad[1];
+    load_tile(in, n, blockIdx.x, copy_size, quad);
+    store_tile(out, n, blockIdx.x, copy_size, quad, 0);
 }
 // ANCHOR_END: copy
 

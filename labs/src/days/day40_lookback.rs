@@ -27,7 +27,7 @@ const MOST: u64 = 1 << 36;
 /// Where the chain is measured: above, its launches take too long to be repeated.
 const CHAINED_MOST: u64 = 1 << 24;
 /// Where runs are counted, right and wrong ones.
-const COUNTED_SIZES: [u64; 2] = [1 << 20, 1 << 24];
+const COUNTED_SIZES: [u64; 3] = [65_536, 1 << 20, 1 << 24];
 /// Runs counted at each.
 const COUNTED_RUNS: u64 = 200;
 
@@ -273,7 +273,7 @@ fn copy(bench: &mut Bench<'_>, case: &Case) -> Result<()> {
     let n = case.number("size");
     let (input, out) = scan::input_and_output(bench)?;
     let arguments = vec![Argument::Buffer(input), Argument::Buffer(out), Argument::U64(n)];
-    let launch = Launch::new("copy", scan::tiles(n, scan::TILE), BLOCK, arguments);
+    let launch = Launch::new("copy", scan::tiles(n, scan::COPY_TILE), BLOCK, arguments);
     let spoil = Step::Zero(Buffer { bytes: n * 4, ..out });
     let check = |backend: &mut dyn Backend| {
         let ends = [0, n - 1].map(|element| element * 4);

@@ -9,13 +9,15 @@ use crate::lab::{Case, Variant};
 use crate::measure::{Bench, host_bytes};
 
 /// Elements of a tile: a block's threads, 16 elements each.
-pub(super) const TILE: u64 = 4096;
+const TILE: u64 = 4096;
 /// Elements of a tile of `separate_warp`: 480 threads, 16 elements each.
 const WIDE_TILE: u64 = 7680;
+/// Elements a block copies, four a thread.
+pub(super) const COPY_TILE: u64 = 1024;
 /// When the clock ends a wait: long after any that can end by itself, also on a GPU that is shared.
 pub(super) const PATIENCE_NS: u64 = 1_000_000_000;
 /// When it does in a variant that is wrong on purpose.
-pub(super) const WRONG_PATIENCE_NS: u64 = 2_000_000;
+pub(super) const WRONG_PATIENCE_NS: u64 = 500_000;
 /// When they do in the simulator, whose clock is not a time.
 const SIMULATED_PATIENCE_NS: u64 = 20_000_000;
 /// The same for variants that are wrong on purpose.
