@@ -18,6 +18,8 @@ use labs_record::{Claims, Evidence, Verdict, claim_check, store, wording};
 const PASSES: f64 = 1.6e9;
 const SLICES: u64 = 96;
 const LINE: u64 = 128;
+/// Bytes that the hash keeps in one slice.
+const PIECE: u64 = 256;
 const OPERATIONS: [&str; 6] = ["uniform_add", "add_u32", "max_u32", "exchange_u32", "add_u64", "add_f32"];
 
 fn claims() -> Claims {
@@ -65,8 +67,8 @@ fn points() -> Vec<Point> {
     for power in 0..=20 {
         let addresses = 1 << power;
         let here = Point { addresses, size: size(addresses), ..PLAIN };
-        points.extend([4, 32, 128].map(|stride| Point { sweep: "addresses", stride, ..here }));
-        points.extend([64, 4096].map(|stride| Point { sweep: "stride", stride, ..here }));
+        points.extend([4, 32, 128, 4096].map(|stride| Point { sweep: "addresses", stride, ..here }));
+        points.extend([64, 128, 256, 4096].map(|stride| Point { sweep: "stride", stride, ..here }));
         let mappings = ["warp_word", "contiguous", "random"];
         points.extend(mappings.map(|mapping| Point { sweep: "mapping", stride: 4, mapping, ..here }));
         points.extend(OPERATIONS.map(|variant| Point { sweep: "operation", variant, ..here }));
@@ -74,19 +76,27 @@ fn points() -> Vec<Point> {
     for blocks in [1, 2, 4, 8, 16, 32, 64, 128] {
         let here = Point { blocks, size: blocks << 16, ..PLAIN };
         points.push(Point { sweep: "grid", ..here });
-        points.push(Point { sweep: "spread", addresses: blocks, ..here });
+        points.push(Point { sweep: "spread", addresses: blocks, stride: 4096, ..here });
     }
+    points.extend([1, 64, 1024].map(|blocks| Point { sweep: "many", addresses: 65_536, blocks, ..PLAIN }));
     points
+}
+
+/// Operations that share a pass, as lanes are dealt out.
+fn a_pass(at: &Point) -> f64 {
+    match (at.mapping, at.stride, at.addresses) {
+        ("contiguous", 4, addresses) => addresses.min(8) as f64,
+        ("random", 4, 1..=8) => [1.0, 1.7, 2.8, 4.4][at.addresses.ilog2() as usize],
+        ("random", 4, 9..=256) => 17.6 / at.addresses as f64 + 2.0,
+        _ => 1.0,
+    }
 }
 
 /// Operations a second: operations a pass × slices at work × passes a second.
 fn model(at: &Point) -> f64 {
-    let a_pass = match (at.mapping, at.stride) {
-        ("contiguous", 4) => at.addresses.min(8) as f64,
-        _ => 1.0,
-    };
-    let lines = at.addresses * at.stride.min(LINE) / LINE;
-    let slices = lines.clamp(1, SLICES) as f64;
+    let pieces = at.addresses * at.stride.min(PIECE) / PIECE;
+    let slices = pieces.clamp(1, SLICES) as f64;
+    let sent = if at.sweep == "many" { (at.blocks as f64 / 48.0).min(1.0) } else { 1.0 };
     let fits = if at.addresses * at.stride < 120 << 20 { 1.0 } else { 0.4 };
     let operation = match at.variant {
         "uniform_add" => 30.0,
@@ -95,7 +105,7 @@ fn model(at: &Point) -> f64 {
         "add_f32" if at.addresses < SLICES => 0.4,
         _ => 1.0,
     };
-    a_pass * slices * fits * operation * PASSES
+    a_pass(at) * slices * sent * fits * operation * PASSES
 }
 
 fn figures() -> Vec<Figure> {
@@ -125,6 +135,7 @@ fn figures() -> Vec<Figure> {
         let in_a_sector = (32 / point.stride).clamp(1, point.addresses);
         push("throughput", Unit::PerSecond, Kind::Duration, rate);
         push("time", Unit::Nanoseconds, Kind::Duration, point.size as f64 / rate * 1e9);
+        push("operations_a_pass", Unit::One, Kind::Spread, a_pass(&point));
         push("longest_queue", Unit::Count, Kind::Exact, queue as f64);
         push("sector_queue", Unit::Count, Kind::Exact, (queue * in_a_sector) as f64);
         if point.variant == "max_u32" {
@@ -142,7 +153,7 @@ const RATE: &str = "throughput";
 const DENSE: u64 = 65_536;
 
 /// Claim, figure, variant, places, sweep or mapping, factor.
-const REFUTATIONS: [Refutation; 26] = [
+const REFUTATIONS: [Refutation; 34] = [
     ("one_address_takes_all", "longest_queue", "add_u32", &[("addresses", 1)], "addresses", 2.0),
     ("equal_shares", "longest_queue", "add_u32", &[("addresses", 1024)], "addresses", 1.5),
     ("neighbours_share_a_sector", "sector_queue", "add_u32", &[("addresses", 8)], "addresses", 0.5),
@@ -153,19 +164,27 @@ const REFUTATIONS: [Refutation; 26] = [
     ("a_counter_a_block_scales", RATE, "add_u32", &[("blocks", 32)], "spread", 0.1),
     ("million_beats_one", RATE, "add_u32", &[("addresses", 1 << 20), ("stride", 4)], "addresses", 0.1),
     ("spread_is_parallel", RATE, "add_u32", &[("addresses", 1024), ("stride", 128)], "addresses", 0.1),
-    ("in_proportion_at_first", RATE, "add_u32", &[("addresses", 8), ("stride", 128)], "addresses", 0.4),
+    ("in_proportion_at_first", RATE, "add_u32", &[("addresses", 8), ("stride", 4096)], "addresses", 0.4),
     ("whole_l2_is_flat", RATE, "add_u32", &[("addresses", 131_072), ("stride", 128)], "addresses", 1.5),
     ("beyond_the_l2", RATE, "add_u32", &[("addresses", 1 << 20), ("stride", 128)], "addresses", 3.0),
+    ("few_sms_fill_the_l2", RATE, "add_u32", &[("blocks", 64)], "many", 0.5),
     ("two_sectors_apart", RATE, "add_u32", &[("addresses", 2), ("stride", 64)], "stride", 2.0),
     ("pages_apart", RATE, "add_u32", &[("addresses", 2), ("stride", 4096)], "stride", 0.5),
     ("a_line_has_one_slice", RATE, "add_u32", &[("addresses", 4), ("stride", 32)], "addresses", 4.0),
+    ("two_lines_share", RATE, "add_u32", &[("addresses", 2), ("stride", 128)], "stride", 2.0),
+    ("two_pieces_do_not", RATE, "add_u32", &[("addresses", 2), ("stride", 256)], "stride", 0.5),
     ("words_of_a_sector_go_together", RATE, "add_u32", &[("addresses", 8)], "contiguous", 0.2),
+    ("no_more_than_eight", RATE, "add_u32", &[("addresses", 8)], "contiguous", 1.2),
+    ("warps_take_turns", RATE, "add_u32", &[("addresses", 8)], "warp_word", 3.0),
     ("a_line_is_worked_sector_by_sector", RATE, "add_u32", &[("addresses", 32)], "contiguous", 4.0),
+    ("more_can_be_slower", RATE, "add_u32", &[("addresses", 64), ("stride", 4)], "addresses", 2.0),
+    ("passes_explain_one_slice", RATE, "add_u32", &[("addresses", 16), ("stride", 4)], "addresses", 1.5),
     ("neighbouring_lanes_gain", RATE, "add_u32", &[("addresses", DENSE)], "contiguous", 0.1),
     ("a_word_a_warp_is_as_random", RATE, "add_u32", &[("addresses", DENSE)], "warp_word", 0.5),
     ("max_is_an_add", RATE, "max_u32", &[("addresses", 32)], "operation", 0.8),
     ("every_max_changes_memory", "changed", "max_u32", &[("addresses", 262_144)], "operation", 0.9),
     ("exchange_is_slower", RATE, "exchange_u32", &[("addresses", 1024)], "operation", 1.2),
+    ("reply_costs_on_many", RATE, "exchange_u32", &[("addresses", 262_144)], "operation", 1.2),
     ("eight_bytes_cost_no_more", RATE, "add_u64", &[("addresses", 16_384)], "operation", 0.5),
     ("float_queue_is_slower", RATE, "add_f32", &[("addresses", 1)], "operation", 2.5),
     ("floats_catch_up", RATE, "add_f32", &[("addresses", 262_144)], "operation", 0.5),

@@ -127,6 +127,12 @@ impl Lab for Address {
                 Kind::Exact,
                 "operations that the kernel asks of the busiest sector",
             ),
+            figure(
+                "operations_a_pass",
+                Unit::One,
+                Kind::Spread,
+                "the model's: operations of a warp that a slice does together",
+            ),
             figure("changed", Unit::One, Kind::Spread, "share of the maxima that change memory"),
         ]
     }
@@ -137,7 +143,7 @@ impl Lab for Address {
              contiguous t, random t dealt out anew over the grid, each modulo the number of counters; a round later \
              threads (warp_word: threads / 32) counters on; counters zeroed before each sample, so in the L2 where they \
              fit; add 1; max and exchange of i + 1; every counter checked after every sample; maxima that change \
-             memory counted in {COUNTED_RUNS} runs a session; {}",
+             memory counted in {COUNTED_RUNS} runs a session; passes of a warp: by sector, the lanes on its busiest word; {}",
             sweeps::in_words()
         )
     }
@@ -147,7 +153,7 @@ impl Lab for Address {
     }
 
     fn simulated_figures(&self) -> &'static [&'static str] {
-        &["longest_queue", "sector_queue"]
+        &["longest_queue", "sector_queue", "operations_a_pass"]
     }
 
     fn table(&self, at: &At) -> TableOf {
@@ -188,6 +194,7 @@ impl Lab for Address {
         }
         bench.exact("longest_queue", case, &[], counters.longest_queue());
         bench.exact("sector_queue", case, &[], counters.sector_queue());
+        bench.spread("operations_a_pass", case, &[], Unit::One, vec![counters.operations_a_pass()]);
         bench.duration("time", case, &[], Cache::Hot, &work)?;
         if variant.name == "max_u32" && !bench.only_checks() {
             let runs = (0..COUNTED_RUNS).map(|_| counters.changed(bench.backend)).collect::<Result<_>>()?;

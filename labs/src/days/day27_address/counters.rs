@@ -11,8 +11,6 @@ use crate::lab::Case;
 use crate::measure::Bench;
 use crate::results::Values;
 
-/// Bytes of a sector.
-const SECTOR: u64 = 32;
 /// Every whole number up to this one is a float.
 const EXACT: u64 = 1 << 24;
 
@@ -111,17 +109,12 @@ impl Counters {
 
     /// Operations on the busiest sector.
     pub(super) fn sector_queue(&self) -> u64 {
-        let sector = |place: usize| place as u64 * self.stride / SECTOR;
-        // Counters of one sector are neighbours.
-        let (mut busiest, mut queue) = (0, 0);
-        for (place, share) in self.shares.iter().enumerate() {
-            if place > 0 && sector(place) != sector(place - 1) {
-                queue = 0;
-            }
-            queue += share;
-            busiest = busiest.max(queue);
-        }
-        busiest
+        longest(&self.deal.sector_shares(self.stride))
+    }
+
+    /// Operations in a pass, by the model.
+    pub(super) fn operations_a_pass(&self) -> f64 {
+        self.deal.operations_a_pass(self.stride)
     }
 
     /// Every counter holds what it must.

@@ -5,6 +5,8 @@ use labs_record::figure::Coordinate;
 
 /// Lanes of a warp.
 const WARP: u64 = 32;
+/// Bytes of a sector.
+const SECTOR: u64 = 32;
 
 /// Which lanes share a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +91,59 @@ impl Deal {
         shares
     }
 
+    /// How many operations go to each sector, for counters `stride` bytes apart.
+    pub(super) fn sector_shares(&self, stride: u64) -> Vec<u64> {
+        // Counters of one sector are neighbours.
+        let mut sectors: Vec<(u64, u64)> = Vec::new();
+        for (counter, share) in (0_u64..).zip(self.shares()) {
+            let sector = counter * stride / SECTOR;
+            match sectors.last_mut() {
+                Some((last, sum)) if *last == sector => *sum += share,
+                _ => sectors.push((sector, share)),
+            }
+        }
+        sectors.into_iter().map(|(_, sum)| sum).collect()
+    }
+
+    /// Operations in a pass: one sector, one lane's operation on each of its words, of one warp. 0 of none.
+    pub(super) fn operations_a_pass(&self, stride: u64) -> f64 {
+        let (threads, rounds) = (self.threads(), self.size / self.threads());
+        let whole = rounds * threads;
+        // A step that leads whole sectors on, in a ring of whole sectors, makes every round like the first.
+        let alike =
+            (self.step * stride).is_multiple_of(SECTOR) && (self.counters * stride).is_multiple_of(SECTOR);
+        let passes = |from: u64, to: u64| -> u64 {
+            (from..to)
+                .step_by(WARP as usize)
+                .map(|first| self.passes(first, to.min(first + WARP), stride))
+                .sum()
+        };
+        let in_whole_rounds = match (stride >= SECTOR, alike) {
+            (true, _) => whole,
+            (false, true) => rounds * passes(0, threads.min(whole)),
+            (false, false) => passes(0, whole),
+        };
+        let all = in_whole_rounds + passes(whole, self.size);
+        self.size as f64 / all.max(1) as f64
+    }
+
+    /// Passes for the operations of one warp, from `first` to `end`.
+    fn passes(&self, first: u64, end: u64, stride: u64) -> u64 {
+        let mut counters: Vec<u64> = (first..end).map(|i| self.counter_of(i) as u64).collect();
+        counters.sort_unstable();
+        let (mut passes, mut busiest, mut here) = (0, 0, 0);
+        for (place, counter) in counters.iter().enumerate() {
+            let before = if place > 0 { Some(counters[place - 1]) } else { None };
+            here = if before == Some(*counter) { here + 1 } else { 1 };
+            if before.is_none_or(|before| before * stride / SECTOR != counter * stride / SECTOR) {
+                passes += busiest;
+                busiest = 0;
+            }
+            busiest = busiest.max(here);
+        }
+        passes + busiest
+    }
+
     /// The last operation that goes to each counter; none where none does.
     pub(super) fn last(&self) -> Vec<Option<u64>> {
         let mut last = vec![None; self.counters as usize];
@@ -154,5 +209,41 @@ mod tests {
     fn names_lead_to_their_mappings() {
         let named = Mapping::NAMES.map(|name| Mapping::named(Some(&name.into())));
         assert_eq!(named, MAPPINGS);
+    }
+
+    #[test]
+    fn passes_are_counted_by_sector_and_by_the_busiest_word_in_it() {
+        let a_pass = |mapping, counters, stride| {
+            Deal::new(mapping, counters, 256, 1 << 10, 1).operations_a_pass(stride)
+        };
+        assert_eq!(a_pass(Mapping::Contiguous, 1, 4), 1.0);
+        assert_eq!(a_pass(Mapping::Contiguous, 2, 4), 2.0);
+        assert_eq!(a_pass(Mapping::Contiguous, 8, 4), 8.0);
+        assert_eq!(a_pass(Mapping::Contiguous, 256, 4), 8.0, "four sectors, a pass each");
+        assert_eq!(a_pass(Mapping::Contiguous, 256, 8), 4.0);
+        assert_eq!(a_pass(Mapping::Contiguous, 256, 32), 1.0);
+        assert_eq!(a_pass(Mapping::WarpWord, 256, 4), 1.0);
+        let random = a_pass(Mapping::Random, 8, 4);
+        assert!(
+            random > 3.5 && random < 5.5,
+            "{random}: about seven lanes are on the busiest of eight words"
+        );
+    }
+
+    #[test]
+    fn a_step_over_parts_of_sectors_is_counted_round_by_round() {
+        // 12 counters: a ring of one sector and a half, and warps that begin at 0, 8 and 4 in turn.
+        let deal = Deal::new(Mapping::Contiguous, 12, 32, 96, 1);
+        let by_hand: u64 = (0..3).map(|round| deal.passes(round * 32, round * 32 + 32, 4)).sum();
+        assert_eq!(deal.operations_a_pass(4), 96.0 / by_hand as f64);
+        assert_eq!(Deal::new(Mapping::Contiguous, 12, 32, 0, 1).operations_a_pass(4), 0.0);
+    }
+
+    #[test]
+    fn sectors_add_up_their_counters() {
+        let deal = Deal::new(Mapping::Contiguous, 20, 32, 100, 1);
+        assert_eq!(deal.sector_shares(4), [8 * 5, 8 * 5, 4 * 5]);
+        assert_eq!(deal.sector_shares(32), deal.shares());
+        assert_eq!(deal.sector_shares(4096), deal.shares());
     }
 }

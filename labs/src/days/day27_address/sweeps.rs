@@ -16,6 +16,8 @@ const SHARE: u64 = 1 << 18;
 const MOST: u64 = 1 << 26;
 /// Operations a thread in a sweep over blocks, where every thread has the same to do.
 const ROUNDS: u64 = 256;
+/// Bytes from the first counter to the last at most: twice what the L2 of a large GPU holds.
+const REACH: u64 = 1 << 27;
 /// Blocks that fill the largest GPU about once. A power of two, so that counters get equal shares.
 const FULL: u64 = 1024;
 
@@ -38,14 +40,14 @@ pub(super) struct Sweep {
 }
 
 /// The sweeps in the order of the page.
-pub(super) const SWEEPS: [Sweep; 6] = [
+pub(super) const SWEEPS: [Sweep; 7] = [
     Sweep {
         name: "addresses",
         addresses: &[
             1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096, 16_384, 65_536, 131_072, 262_144, 524_288,
             1_048_576,
         ],
-        strides: &[4, 32, 128],
+        strides: &[4, 32, 128, 4096],
         columns: Some("stride"),
         ..PLAIN
     },
@@ -66,7 +68,21 @@ pub(super) const SWEEPS: [Sweep; 6] = [
         ..PLAIN
     },
     Sweep { name: "grid", blocks: &[1, 2, 4, 8, 16, 32, 64, 128], rows: "blocks", ..PLAIN },
-    Sweep { name: "spread", addresses: &[], blocks: &[1, 2, 4, 8, 16, 32, 64, 128], rows: "blocks", ..PLAIN },
+    Sweep {
+        name: "spread",
+        addresses: &[],
+        strides: &[4096],
+        blocks: &[1, 2, 4, 8, 16, 32, 64, 128],
+        rows: "blocks",
+        ..PLAIN
+    },
+    Sweep {
+        name: "many",
+        addresses: &[65_536],
+        blocks: &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
+        rows: "blocks",
+        ..PLAIN
+    },
     Sweep {
         name: "operation",
         addresses: &[1, 32, 1024, 16_384, 262_144],
@@ -88,7 +104,7 @@ const PLAIN: Sweep = Sweep {
 };
 
 /// Names on the axis `sweep`.
-pub(super) const NAMES: [&str; 6] = ["addresses", "stride", "mapping", "grid", "spread", "operation"];
+pub(super) const NAMES: [&str; 7] = ["addresses", "stride", "mapping", "grid", "spread", "many", "operation"];
 
 /// The sweep that a figure belongs to.
 pub(super) fn of(at: &At) -> Option<&'static Sweep> {
@@ -98,57 +114,65 @@ pub(super) fn of(at: &At) -> Option<&'static Sweep> {
 
 /// All sweeps in words and numbers, for the protocol.
 pub(super) fn in_words() -> String {
-    format!("{SHARE} operations an address up to {MOST} a launch, over blocks {ROUNDS} a thread; {SWEEPS:?}")
+    format!(
+        "{SHARE} operations an address (32 times as many where a warp's are folded) up to {MOST} a launch, over \
+         blocks {ROUNDS} a thread; counters within {REACH} bytes; {SWEEPS:?}"
+    )
 }
 
 impl Sweep {
     /// The cases of this sweep. Places and variants that were asked for take the place of the sweep's own.
     pub(super) fn cases(&self, selection: &Selection) -> Vec<Case> {
-        let asked_for = selection.variants.len() < VARIANTS.len();
-        let own = |variant: &Variant| asked_for || self.variants.contains(&variant.name);
-        let chosen = |axis: &str, own: &[u64]| {
-            let named = selection.numbers(axis);
-            if named.is_empty() { own.to_vec() } else { named }
-        };
-        let texts = |texts: &[&str]| texts.iter().map(|text| Coordinate::from(*text)).collect::<Vec<_>>();
-        let numbers = |numbers: Vec<u64>| numbers.into_iter().map(Coordinate::Number).collect::<Vec<_>>();
-        let mappings = selection.places.get("mapping").filter(|named| !named.is_empty());
-        let mut cases = Vec::new();
-        for blocks in chosen("blocks", self.blocks) {
-            let one_a_block = [blocks];
-            let addresses = if self.addresses.is_empty() { &one_a_block } else { self.addresses };
-            for addresses in chosen("addresses", addresses) {
-                let places = BTreeMap::from([
-                    ("sweep", texts(&[self.name])),
-                    ("addresses", numbers(vec![addresses])),
-                    ("stride", numbers(chosen("stride", self.strides))),
-                    ("mapping", mappings.cloned().unwrap_or_else(|| texts(self.mappings))),
-                    ("blocks", numbers(vec![blocks])),
-                    ("size", numbers(chosen("size", &[self.size(addresses, blocks)]))),
-                ]);
-                // The plain counter is one word, however many there are.
-                let here = |variant: &&Variant| own(variant) && (variant.name != UNIFORM || addresses == 1);
-                let variants = selection.variants.iter().filter(here).copied().collect();
-                let mut here = Selection { variants, places }.cases();
-                // A stride that was asked for is refused where counters don't fit; the sweep's own is passed over.
-                let fits = |case: &Case| {
-                    let width = case.variant.map_or(1, |variant| width(variant.name));
-                    case.number("stride").is_multiple_of(width)
-                };
-                here.retain(|case| fits(case) || !selection.numbers("stride").is_empty());
-                cases.append(&mut here);
-            }
+        let asked_for = |axis: &str| selection.places.get(axis).filter(|places| !places.is_empty()).cloned();
+        let numbers = |own: &[u64]| own.iter().map(|n| Coordinate::Number(*n)).collect::<Vec<_>>();
+        let texts = |own: &[&str]| own.iter().map(|text| Coordinate::from(*text)).collect::<Vec<_>>();
+        let mut places = BTreeMap::from([
+            ("sweep", texts(&[self.name])),
+            ("addresses", asked_for("addresses").unwrap_or_else(|| numbers(self.addresses))),
+            ("stride", asked_for("stride").unwrap_or_else(|| numbers(self.strides))),
+            ("mapping", asked_for("mapping").unwrap_or_else(|| texts(self.mappings))),
+            ("blocks", asked_for("blocks").unwrap_or_else(|| numbers(self.blocks))),
+        ]);
+        places.retain(|_, places| !places.is_empty());
+        let all = selection.variants.len() == VARIANTS.len();
+        let own = |variant: &&Variant| !all || self.variants.contains(&variant.name);
+        let variants = selection.variants.iter().filter(own).copied().collect();
+        let mut cases = Selection { variants, places }.cases();
+        for case in &mut cases {
+            let blocks = case.number("blocks");
+            case.at.entry("addresses".to_owned()).or_insert(blocks.into());
         }
-        cases
+        let anywhere = asked_for("stride").is_some() || asked_for("addresses").is_some();
+        cases.retain(|case| runs(case, anywhere));
+        let sized = |case: Case| {
+            let sizes = asked_for("size").unwrap_or_else(|| vec![self.size(&case).into()]);
+            sizes.into_iter().map(move |size| {
+                let mut case = case.clone();
+                case.at.insert("size".to_owned(), size);
+                case
+            })
+        };
+        cases.into_iter().flat_map(sized).collect()
     }
 
     /// Operations of a launch.
-    fn size(&self, addresses: u64, blocks: u64) -> u64 {
-        match self.rows {
-            "blocks" => blocks.saturating_mul(u64::from(BLOCK) * ROUNDS),
-            _ => addresses.saturating_mul(SHARE).clamp(SHARE, MOST),
+    fn size(&self, case: &Case) -> u64 {
+        if self.rows == "blocks" {
+            return case.number("blocks").saturating_mul(u64::from(BLOCK) * ROUNDS).min(MOST);
         }
+        let folded = case.variant.is_some_and(|variant| variant.name == UNIFORM);
+        let share = if folded { 32 * SHARE } else { SHARE };
+        case.number("addresses").saturating_mul(share).clamp(SHARE, MOST)
     }
+}
+
+/// Whether a case is one: the plain counter is a single word, counters are no closer than they are wide, and they reach
+/// no further than what is of interest. What was asked for is run, or refused with the reason, `anywhere`.
+fn runs(case: &Case, anywhere: bool) -> bool {
+    let Some(variant) = case.variant else { return false };
+    let (addresses, stride) = (case.number("addresses"), case.number("stride"));
+    let fits = stride.is_multiple_of(width(variant.name)) && addresses.saturating_mul(stride) <= REACH;
+    (variant.name != UNIFORM || addresses == 1) && (fits || anywhere)
 }
 
 #[cfg(test)]
@@ -192,7 +216,7 @@ mod tests {
         selection.places.insert("size", numbers(&[5]));
         selection.variants.retain(|variant| variant.name == "add_f32" || variant.name == UNIFORM);
         let cases = SWEEPS[0].cases(&selection);
-        assert_eq!(cases.len(), 3, "three strides");
+        assert_eq!(cases.len(), 4, "four strides");
         for case in cases {
             assert_eq!((case.variant.unwrap().name, case.number("addresses")), ("add_f32", 3));
             assert_eq!((case.number("size"), case.number("blocks")), (5, FULL));
@@ -206,7 +230,7 @@ mod tests {
         let strides = |selection: &Selection| -> BTreeSet<u64> {
             SWEEPS[0].cases(selection).iter().map(|case| case.number("stride")).collect()
         };
-        assert_eq!(strides(&selection), [32, 128].into());
+        assert_eq!(strides(&selection), [32, 128, 4096].into());
         selection.places.insert("stride", numbers(&[4]));
         assert_eq!(strides(&selection), [4].into());
     }
@@ -219,5 +243,35 @@ mod tests {
             .map(|case| case.number("addresses"))
             .collect();
         assert_eq!(places, [1]);
+    }
+
+    #[test]
+    fn sizes_follow_from_the_rest() {
+        let size = |sweep: &str, addresses: u64, blocks: u64, variant: &str| {
+            let of = SWEEPS.iter().find(|of| of.name == sweep).unwrap();
+            let here = |case: &&Case| {
+                (case.number("addresses"), case.number("blocks")) == (addresses, blocks)
+                    && case.variant.unwrap().name == variant
+            };
+            of.cases(&all()).iter().find(here).unwrap().number("size")
+        };
+        assert_eq!(size("addresses", 1, FULL, "add_u32"), 1 << 18);
+        assert_eq!(size("addresses", 32, FULL, "add_u32"), 1 << 23);
+        assert_eq!(size("addresses", 65_536, FULL, "add_u32"), 1 << 26);
+        assert_eq!(size("operation", 1, FULL, UNIFORM), 1 << 23);
+        assert_eq!(size("grid", 1, 2, "add_u32"), 2 << 16);
+        assert_eq!(size("many", 65_536, FULL, "add_u32"), 1 << 26);
+    }
+
+    #[test]
+    fn own_counters_stay_within_reach_and_others_may_leave_it() {
+        let mut selection = all();
+        let furthest = |selection: &Selection| {
+            let cases = SWEEPS[0].cases(selection);
+            cases.iter().map(|case| case.number("addresses") * case.number("stride")).max().unwrap()
+        };
+        assert_eq!(furthest(&selection), REACH);
+        selection.places.insert("addresses", numbers(&[1 << 20]));
+        assert_eq!(furthest(&selection), 32 * REACH);
     }
 }
