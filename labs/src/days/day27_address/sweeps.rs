@@ -142,8 +142,12 @@ impl Sweep {
             let blocks = case.number("blocks");
             case.at.entry("addresses".to_owned()).or_insert(blocks.into());
         }
-        let anywhere = asked_for("stride").is_some() || asked_for("addresses").is_some();
-        cases.retain(|case| runs(case, anywhere));
+        let asked = |axis: &str| asked_for(axis).is_some();
+        cases.retain(|case| {
+            runs(case)
+                && (fits(case) || asked("stride"))
+                && (is_near(case) || asked("stride") || asked("addresses"))
+        });
         let sized = |case: Case| {
             let sizes = asked_for("size").unwrap_or_else(|| vec![self.size(&case).into()]);
             sizes.into_iter().map(move |size| {
@@ -166,13 +170,19 @@ impl Sweep {
     }
 }
 
-/// Whether a case is one: the plain counter is a single word, counters are no closer than they are wide, and they reach
-/// no further than what is of interest. What was asked for is run, or refused with the reason, `anywhere`.
-fn runs(case: &Case, anywhere: bool) -> bool {
-    let Some(variant) = case.variant else { return false };
-    let (addresses, stride) = (case.number("addresses"), case.number("stride"));
-    let fits = stride.is_multiple_of(width(variant.name)) && addresses.saturating_mul(stride) <= REACH;
-    (variant.name != UNIFORM || addresses == 1) && (fits || anywhere)
+/// The plain counter is a single word.
+fn runs(case: &Case) -> bool {
+    case.variant.is_some_and(|variant| variant.name != UNIFORM || case.number("addresses") == 1)
+}
+
+/// Whether counters are no closer than they are wide. A stride that was asked for is refused where they are.
+fn fits(case: &Case) -> bool {
+    case.variant.is_some_and(|variant| case.number("stride").is_multiple_of(width(variant.name)))
+}
+
+/// Whether counters reach no further than what is of interest.
+fn is_near(case: &Case) -> bool {
+    case.number("addresses").saturating_mul(case.number("stride")) <= REACH
 }
 
 #[cfg(test)]
