@@ -19,6 +19,7 @@ use crate::baseline;
 use crate::exercise::Exercise;
 use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, TableOf, Variant};
 use crate::measure::{Bench, Cache, Work};
+use crate::results::{Like, Values};
 
 /// Threads a block, in every variant.
 const BLOCK: u32 = 256;
@@ -224,6 +225,7 @@ fn one_counter(bench: &mut Bench<'_>, case: &Case, variant: &Variant) -> Result<
     if !bench.passes(variant, &case.at, &work)? {
         return Ok(());
     }
+    bench.result("counter", case, Like::Bits, |backend| Ok(Values::U32(counter.words(backend)?)))?;
     let adds = counter.adds();
     bench.exact("asked_adds", case, &[], adds.asked);
     bench.exact("sent_adds", case, &[], adds.sent);
@@ -242,6 +244,7 @@ fn several_bins(bench: &mut Bench<'_>, case: &Case, variant: &Variant) -> Result
     if !bench.passes(variant, &case.at, &work)? {
         return Ok(());
     }
+    bench.result("bins", case, Like::Bits, |backend| Ok(Values::U32(bins.words(backend)?)))?;
     // Without a clock a thread makes fewer rounds: those counts belong to no record.
     bench.exact("asked_adds", case, &[], bins.asked());
     bench.exact("longest_queue", case, &[], bins.longest_queue());

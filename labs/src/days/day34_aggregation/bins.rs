@@ -114,11 +114,8 @@ impl Bins {
 
     /// Every word of every table holds its share.
     pub(super) fn check(&self, backend: &mut dyn Backend) -> Result<Result<(), String>> {
-        let mut bytes = vec![0; self.lanes.len() * 4];
-        backend.read(self.count, &mut bytes)?;
-        let found = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
-        for (word, (found, wanted)) in found.zip(&self.lanes).enumerate() {
-            if found != *wanted {
+        for (word, (found, wanted)) in self.words(backend)?.iter().zip(&self.lanes).enumerate() {
+            if found != wanted {
                 let (n, distinct) = (self.n, self.distinct);
                 let (table, bin) = (word as u64 / ROOM, word as u64 % ROOM);
                 return Ok(Err(format!(
@@ -127,6 +124,13 @@ impl Bins {
             }
         }
         Ok(Ok(()))
+    }
+
+    /// The bins of all tables.
+    pub(super) fn words(&self, backend: &mut dyn Backend) -> Result<Vec<u32>> {
+        let mut bytes = vec![0; self.lanes.len() * 4];
+        backend.read(self.count, &mut bytes)?;
+        Ok(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
     }
 
     /// Adds that the source asks for.

@@ -105,6 +105,13 @@ impl Counter {
         })
     }
 
+    /// The counters' memory, whatever type they have.
+    pub(super) fn words(&self, backend: &mut dyn Backend) -> Result<Vec<u32>> {
+        let mut bytes = [0; (APART + 8) as usize];
+        backend.read(self.counter, &mut bytes)?;
+        Ok(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    }
+
     /// A counter's number, whatever its type; exact, since all are below 2^24.
     fn number(&self, bytes: &[u8]) -> f64 {
         let word = bytes.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
