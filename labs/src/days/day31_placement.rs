@@ -209,7 +209,9 @@ impl Lab for Placement {
     }
 
     fn table(&self, at: &At) -> TableOf {
-        let rows = ["addresses", "resident"].into_iter().find(|axis| at.contains_key(*axis));
+        let rows = ["addresses", "resident", "lines", "blocks", "launches"]
+            .into_iter()
+            .find(|axis| at.contains_key(*axis));
         TableOf { rows: rows.unwrap_or("size"), columns: None, shared: At::new() }
     }
 
@@ -274,8 +276,7 @@ impl Lab for Placement {
         }
         if variant.kernels.iter().any(|kernel| kernel.ends_with("_torn")) {
             let (seen, of) = adds.torn(bench)?;
-            let nowhere = Case { at: At::new(), ..case.clone() };
-            bench.observation("torn", &nowhere, &[], seen, of);
+            bench.observation("torn", &one_word(case), &[], seen, of);
         }
         if variant.name == PAIRS_OF {
             wrong_pairs(bench, case)?;
@@ -298,8 +299,13 @@ fn wrong_pairs(bench: &mut Bench<'_>, case: &Case) -> Result<()> {
         bench.backend.run(&[adds.reset(), vec![Step::Launch(adds.launch())]].concat())?;
         wrong += u64::from(adds.check(bench.backend)?.is_err());
     }
-    bench.observation("wrong_pairs", &Case { at: At::new(), ..case.clone() }, &[], wrong, PAIRS_RUNS);
+    bench.observation("wrong_pairs", &one_word(case), &[], wrong, PAIRS_RUNS);
     Ok(())
+}
+
+/// The case without its size, which says nothing of what is not its own launch.
+fn one_word(case: &Case) -> Case {
+    Case { at: At::from([("addresses".to_owned(), 1_u64.into())]), ..case.clone() }
 }
 
 /// The launch floor, reading, and blocks that do nothing.

@@ -33,7 +33,7 @@ pub(super) fn in_words() -> String {
 pub(super) fn measure(bench: &mut Bench<'_>, variant: &Variant) -> Result<()> {
     for kernel in variant.kernels.iter().filter(|kernel| kernel.ends_with("_trip")) {
         let trips = trips(bench, variant.name, kernel)?;
-        let case = Case { variant: Some(*variant), at: At::new() };
+        let case = Case { variant: Some(*variant), at: At::from([("lines".to_owned(), LINES.into())]) };
         let median = |cycles: Vec<f64>| Summary::of(&[cycles]).map_or(0.0, |summary| tenths(summary.median));
         let by_line = (0..LINES as usize).map(|line| median(trips.iter().map(|sm| sm[line]).collect()));
         if *kernel == "global_load_trip" {
