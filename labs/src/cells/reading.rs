@@ -136,7 +136,7 @@ impl Dialect {
 fn x86(first: &str, second: &str, words: &[&str]) -> Option<(Step, String)> {
     match first {
         "lock" if second.starts_with("cmpxchg") => Some((Step::CompareAndSwap, format!("lock {second}"))),
-        "lock" => Some((Step::Atomic, format!("lock {second}"))),
+        "lock" if !second.is_empty() => Some((Step::Atomic, format!("lock {second}"))),
         // With an operand in memory it locks by itself.
         name if name.starts_with("xchg") && words.iter().any(|word| word.contains('(')) => {
             Some((Step::Atomic, name.to_owned()))
