@@ -126,6 +126,20 @@ pub enum RecordsCommand {
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
     },
+    /// Sign a record with an SSH key, as its author or as a different reviewer
+    Sign {
+        /// The record
+        file: PathBuf,
+        /// Your name in verification/signers
+        #[arg(long = "as", value_name = "NAME")]
+        signer: String,
+        /// As what
+        #[arg(long, value_enum)]
+        role: RoleChoice,
+        /// Your private key
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+    },
     /// Compare two records, figure by figure
     Diff {
         /// The one
@@ -133,6 +147,15 @@ pub enum RecordsCommand {
         /// The other
         b: PathBuf,
     },
+}
+
+/// As what a record is signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RoleChoice {
+    /// Who made the record and wrote its chapter
+    Author,
+    /// Somebody else, who has looked at both
+    Reviewer,
 }
 
 /// Options of a lab.

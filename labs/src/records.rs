@@ -11,9 +11,10 @@ use labs_record::figure::Figure;
 use labs_record::manifest::Manifest;
 use labs_record::record::Record;
 use labs_record::rules::{self, Status};
+use labs_record::signing::{self, Role, Standing};
 use labs_record::{Evidence, claim_check, store, units};
 
-use crate::cli::RecordsCommand;
+use crate::cli::{RecordsCommand, RoleChoice};
 use crate::failure::{failed, lacks, usage};
 use crate::{code, lab, print};
 
@@ -25,6 +26,7 @@ pub fn run(command: &RecordsCommand) -> Result<()> {
     match command {
         RecordsCommand::List => list(),
         RecordsCommand::Check { files } => check(files),
+        RecordsCommand::Sign { file, signer, role, key } => sign(file, signer, *role, key),
         RecordsCommand::Diff { a, b } => diff(a, b),
     }
 }
@@ -216,6 +218,22 @@ fn unreadable(error: &store::Error) -> anyhow::Error {
         true => usage(format!("{error}; `labs records list` names the records there are")),
         false => failed(error.to_string()),
     }
+}
+
+fn sign(file: &Path, signer: &str, role: RoleChoice, key: &Path) -> Result<()> {
+    let root = code::root_for("labs records sign")?;
+    let record = store::read_record(file).map_err(|error| unreadable(&error))?;
+    let role = match role {
+        RoleChoice::Author => Role::Author,
+        RoleChoice::Reviewer => Role::Reviewer,
+    };
+    let written = signing::sign(&root, &record, role, signer, key).map_err(failed)?;
+    anstream::println!("{}: signed; commit {}", shown(&root, file), shown(&root, &written));
+    match signing::standing(&root, &record) {
+        Standing::Signed { author, reviewer } => anstream::println!("author {author}, reviewer {reviewer}"),
+        Standing::Unsigned(why) => anstream::println!("still unsigned: {why}"),
+    }
+    Ok(())
 }
 
 fn diff(a: &Path, b: &Path) -> Result<()> {

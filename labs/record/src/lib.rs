@@ -16,6 +16,7 @@ pub mod model;
 pub mod published;
 pub mod record;
 pub mod rules;
+pub mod signing;
 pub mod sources;
 pub mod statistics;
 pub mod store;

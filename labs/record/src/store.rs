@@ -176,7 +176,7 @@ fn readable_by_all(_file: &fs::File) -> std::io::Result<()> {
 }
 
 /// Folders of `verification/` that hold no records.
-const NO_GPUS: [&str; 3] = ["agreement", "claims", "published"];
+const NO_GPUS: [&str; 4] = ["agreement", "claims", "published", "signatures"];
 
 /// Every record under `verification/`: `<gpu>/<stem>.yaml`, in order of path.
 pub fn record_paths(verification: &Path) -> Result<Vec<PathBuf>, Error> {

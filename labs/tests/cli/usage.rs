@@ -113,6 +113,7 @@ Usage: labs records <COMMAND>
 Commands:
   list   List the records and whether they may be published
   check  Recompute everything that is derived, and refuse what does not agree
+  sign   Sign a record with an SSH key, as its author or as a different reviewer
   diff   Compare two records, figure by figure
 
 Options:

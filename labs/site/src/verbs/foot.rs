@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use labs_record::record::{Record, Sanitizer};
+use labs_record::signing::{self, Standing};
 
 use super::figures::{bytes, drivers, reading};
 use crate::arguments::Arguments;
@@ -61,12 +62,21 @@ pub(super) fn record_foot(page: &Page, arguments: &mut Arguments) -> Result<Stri
     terms.push(("Protocol, SHA-256", hash(&record.protocol)));
     terms.push(("Record", record_link(page, filed)));
     terms.push(("Status", html::escape(&filed.status.to_string())));
-    terms.push(("Signed", "unsigned".to_owned()));
+    terms.push(("Signed", html::escape(&signed(page, record))));
     let title = page.id("record");
     Ok(format!(
         "<section class=\"record-foot\" aria-labelledby=\"{title}\"><p class=\"foot-title\" id=\"{title}\">Where these numbers come from</p>{}</section>",
         html::terms(&terms)
     ))
+}
+
+/// Who has signed the record; `unsigned` until an author and a different reviewer have.
+fn signed(page: &Page, record: &Record) -> String {
+    match signing::standing(&page.tree.root, record) {
+        Standing::Signed { author, reviewer } => format!("author {author}, reviewer {reviewer}"),
+        Standing::Unsigned(why) if why.is_empty() => "unsigned".to_owned(),
+        Standing::Unsigned(why) => format!("unsigned: {why}"),
+    }
 }
 
 /// The record's path; a link to its copy in the built book where there is one.
