@@ -12,7 +12,10 @@ import { chromium } from 'playwright-core';
 const [book, executable, screenshots] = process.argv.slice(2);
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-const PAGES = ['index.html', 'day26_sum.html', 'how-the-numbers-are-verified.html'];
+const PAGES = [
+  'index.html', 'day26_sum.html', 'how-the-numbers-are-verified.html', 'choosing_a_cure.html', 'native_or_cas.html',
+  'gpus.html', 'sources.html', 'glossary.html',
+];
 const WIDTHS = [{ name: 'desktop', width: 1280, height: 900 }, { name: 'phone', width: 360, height: 740 }];
 const THEMES = ['light', 'navy'];
 // The other themes are looked at once: their colours differ, their layout does not.
@@ -79,6 +82,55 @@ async function canFail(browser, origin) {
   if (missing.length) throw new Error(`the faulty page was not found faulty: ${missing.join(', ')} of:\n${faults}`);
 }
 
+/** A reader's file over a chart: a good one is drawn, every other one is refused in words. */
+async function ownPoints(browser, origin) {
+  const page = await browser.newPage();
+  await page.goto(`${origin}/day26_sum.html`, { waitUntil: 'networkidle' });
+  const box = page.locator('figure.chart .own-points').first();
+  const chart = await page.locator('figure.chart[data-lab]').first().evaluate((element) => ({ ...element.dataset }));
+  const [line] = JSON.parse(chart.lines);
+  const at = (x) => ({ ...JSON.parse(chart.at), [chart.axis]: x });
+  const figures = line.points.map(([x, y]) => ({ name: chart.figure, variant: line.name, at: at(x), samples: [`${y} ${2 * y} ${3 * y}`] }));
+  const record = { schema: 1, lab: chart.lab, gpu: { name: '<b>Made-up</b>' }, figures };
+  const faults = [];
+  const open = async (buffer, wanted, rings) => {
+    await box.locator('input').setInputFiles({ name: 'my.json', mimeType: 'application/json', buffer: Buffer.from(buffer) });
+    const status = box.locator('[role=status]');
+    await status.filter({ hasText: wanted }).waitFor({ timeout: 20000 }).catch(async () => {
+      faults.push(`own points: '${wanted}' was expected, the page says '${await status.textContent()}'`);
+    });
+    const drawn = await page.locator('figure.chart .own-point').count();
+    if (drawn !== rings) faults.push(`own points: ${drawn} rings where ${rings} were expected (${wanted})`);
+  };
+  await open(JSON.stringify(record), `${figures.length} points of <b>Made-up</b> as rings, a draft; 2.00 to 2.00 times`, figures.length);
+  await open('{"schema": 1, "lab"', 'is not JSON', 0);
+  await open('[1, 2, 3]', 'is no result of labs', 0);
+  await open('null', 'is no result of labs', 0);
+  await open(JSON.stringify({ ...record, schema: 2 }), 'is of schema 2', 0);
+  await open(JSON.stringify({ ...record, lab: 'day27_address' }), 'open it on that lab', 0);
+  await open(JSON.stringify({ ...record, figures: [{ name: 'time' }] }), 'cut or edited', 0);
+  await open(JSON.stringify({ ...record, figures: [] }), 'the simulator gives none', 0);
+  await open(' '.repeat(51e6), '51 MB', 0);
+  await page.close();
+  return faults;
+}
+
+/** Rows chosen away on the screen are on paper all the same. */
+async function cellsFilter(browser, origin) {
+  const page = await browser.newPage();
+  await page.goto(`${origin}/native_or_cas.html`, { waitUntil: 'networkidle' });
+  const rows = page.locator('.cells tr[data-operation]');
+  const visible = () => rows.evaluateAll((all) => all.filter((row) => row.offsetParent !== null).length);
+  const all = await visible();
+  await page.locator('select[data-filter=type]').selectOption('f16');
+  const some = await visible();
+  await page.emulateMedia({ media: 'print' });
+  const printed = await visible();
+  await page.close();
+  const fine = all > 100 && some > 0 && some < all / 4 && printed === all;
+  return fine ? [] : [`native or CAS: ${all} rows, ${some} of f16, ${printed} printed`];
+}
+
 const server = createServer(answer);
 await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
 const origin = `http://127.0.0.1:${server.address().port}`;
@@ -90,6 +142,12 @@ const browser = await chromium.launch({
 let failed = 0;
 try {
   await canFail(browser, origin);
+  for (const [name, test] of [['own points over a chart', ownPoints], ['the filter of native or CAS', cellsFilter]]) {
+    const faults = await test(browser, origin);
+    console.log(`${faults.length ? 'FAIL' : 'ok  '} ${name}`);
+    for (const fault of faults) console.log(`    ${fault}`);
+    failed += faults.length;
+  }
   const cases = PAGES.flatMap((path) => [
     ...THEMES.flatMap((theme) => WIDTHS.map((size) => [path, theme, size])),
     ...OTHER_THEMES.map((theme) => [path, theme, WIDTHS[0]]),

@@ -136,6 +136,16 @@ pub fn points<'a>(figures: impl IntoIterator<Item = &'a Figure>, axis: &str) -> 
     points
 }
 
+/// Where a drawing of these lines puts a value, as JSON: the frame's width, height and margins in the SVG's own units,
+/// and the values at its ends. Both axes are logarithmic. For who draws more points into it.
+pub fn scale(series: &[Series]) -> String {
+    let Frame { width, height, left, right, top, bottom, x, y } = Frame::around(series);
+    format!(
+        "{{\"width\":{width},\"height\":{height},\"left\":{left},\"right\":{right},\"top\":{top},\"bottom\":{bottom},\"x\":[{},{}],\"y\":[{},{}]}}",
+        x.0, x.1, y.0, y.1
+    )
+}
+
 /// An SVG element that can stand in a page of Markdown. Its colours are the page's: `--series-1` to `--series-8`,
 /// `--chart-axis`, `--chart-grid`, `--chart-text`. None if there is no point to draw.
 pub fn for_page(series: &[Series], levels: &[Level], words: &Words<'_>) -> Option<String> {

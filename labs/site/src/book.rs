@@ -13,6 +13,7 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::SubscriberExt;
 
+use crate::editions;
 use crate::links;
 use crate::preprocessor::{Labs, edition};
 use crate::tree::Tree;
@@ -67,12 +68,31 @@ struct Made {
     slugs: Vec<String>,
 }
 
-/// Makes the new book, whole and checked.
+/// Makes the new book, whole and checked: the chosen GPU's edition, and one for each other GPU with a record.
 fn make(root: &Path, mut config: Config, target: &Target) -> Result<Made> {
+    let chosen = edition(&config)?;
+    let tree = Tree::load(root)?;
+    let others = editions::others(&tree.gpus(chosen.draft), &chosen.gpu);
+    config.set("preprocessor.labs.reference", &chosen.gpu)?;
+    set_edition(root, config.clone(), &target.new)?;
+    for slug in &others {
+        config.set("preprocessor.labs.gpu", slug)?;
+        config.set("preprocessor.labs.records", format!("../../{RECORDS}"))?;
+        set_edition(root, config.clone(), &target.new.join(editions::FOLDER).join(slug))?;
+    }
+    let slugs = copy_records(&tree, &target.new)?;
+    let broken = links::check(&target.new)?;
+    if !broken.is_empty() {
+        bail!("{}", broken.join("\n"));
+    }
+    Ok(Made { gpu: chosen.gpu, slugs })
+}
+
+/// Makes one edition in a folder.
+fn set_edition(root: &Path, mut config: Config, folder: &Path) -> Result<()> {
     let heard = Heard::default();
     let subscriber = tracing_subscriber::registry().with(heard.clone());
-    config.build.build_dir = target.new.clone();
-    let gpu = edition(&config)?.gpu;
+    config.build.build_dir = folder.to_owned();
     tracing::subscriber::with_default(subscriber, || -> Result<()> {
         // mdBook reports an unknown key here, and goes on with its defaults.
         config.html_config();
@@ -81,13 +101,7 @@ fn make(root: &Path, mut config: Config, target: &Target) -> Result<Made> {
         book.build()
     })
     .map_err(|error| heard.explain(error))?;
-    heard.silence()?;
-    let slugs = copy_records(root, &target.new)?;
-    let broken = links::check(&target.new)?;
-    if !broken.is_empty() {
-        bail!("{}", broken.join("\n"));
-    }
-    Ok(Made { gpu, slugs })
+    heard.silence()
 }
 
 /// The built book's folder, and the one beside it in which the next is made.
@@ -135,18 +149,17 @@ fn configured(folder: &Path, options: &Options) -> Result<Config> {
 }
 
 /// Copies every record, and every comparison of the simulator with a GPU, beside the pages; gives the records' GPUs.
-fn copy_records(root: &Path, built: &Path) -> Result<Vec<String>> {
-    let tree = Tree::load(root)?;
+fn copy_records(tree: &Tree, built: &Path) -> Result<Vec<String>> {
     let records = tree.records.iter().map(|filed| &filed.path);
     for path in records.chain(tree.agreements.iter().map(|filed| &filed.path)) {
-        let from = root.join(path);
+        let from = tree.root.join(path);
         let to = built.join(RECORDS).join(path.trim_start_matches("verification/"));
         if let Some(folder) = to.parent() {
             fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
         }
         fs::copy(&from, &to).with_context(|| format!("cannot copy `{}`", from.display()))?;
     }
-    Ok(tree.records.into_iter().map(|filed| filed.slug).collect())
+    Ok(tree.records.iter().map(|filed| filed.slug.clone()).collect())
 }
 
 /// Collects what is reported at level warning and above.

@@ -43,9 +43,9 @@ impl Glossary {
         terms.sort_by_key(|(id, _)| std::cmp::Reverse(id.len()));
         Ok(Glossary {
             terms,
-            // Code, templates, headings, links, HTML with what a link can't stand in.
+            // Code, templates, headings, quotations, links, HTML with what a link can't stand in.
             masked: Regex::new(
-                r"(?ms)^[ \t>]*```.*?^[ \t>]*```[ \t]*$|^#.*?$|<%.*?%>|<\*.*?\*>|<#.*?#>|<!--.*?-->|<summary.*?</summary>|<figure.*?</figure>|<svg.*?</svg>|<a .*?</a>|<[a-zA-Z/][^<>]*>|``.*?``|`[^`\n]*`|!?\[[^\]]*\]\([^)]*\)|\{\{#.*?\}\}|https?://\S+",
+                r"(?ms)^[ \t>]*```.*?^[ \t>]*```[ \t]*$|^#.*?$|^[ \t]*>.*?$|<%.*?%>|<\*.*?\*>|<#.*?#>|<!--.*?-->|<summary.*?</summary>|<figure.*?</figure>|<svg.*?</svg>|<a .*?</a>|<[a-zA-Z/][^<>]*>|``.*?``|`[^`\n]*`|!?\[[^\]]*\]\([^)]*\)|\{\{#.*?\}\}|https?://\S+",
             )?,
         })
     }
@@ -155,6 +155,7 @@ mod tests {
         for page in [
             "```cuda\nwarp\n```\n",
             "# A warp\n",
+            "> A warp\n",
             "`warp`",
             "<% claim(id=\"warp\") %>",
             "[the warp](day23_shuffle.md)",

@@ -6,6 +6,7 @@
 
 pub mod arguments;
 pub mod book;
+pub mod editions;
 pub mod glossary;
 pub mod html;
 pub mod kernel_text;

@@ -22,6 +22,8 @@ pub struct Edition {
     pub draft: bool,
     /// Folder of the built book that holds copies of the records; none if they are not copied.
     pub records: Option<String>,
+    /// The GPU whose edition stands at the book's root, where other GPUs' editions stand beside it.
+    pub reference: Option<String>,
 }
 
 /// What the verbs of one page see.

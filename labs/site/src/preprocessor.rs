@@ -11,6 +11,7 @@ use mdbook_preprocessor::config::Config;
 use mdbook_preprocessor::{Preprocessor, PreprocessorContext, parse_input};
 use serde::Deserialize;
 
+use crate::editions;
 use crate::glossary::{self, Glossary};
 use crate::lint::Lint;
 use crate::page::{Edition, Page};
@@ -26,6 +27,8 @@ struct Settings {
     draft: bool,
     #[serde(default)]
     records: Option<String>,
+    #[serde(default)]
+    reference: Option<String>,
     // mdBook's own keys.
     #[serde(default, rename = "command")]
     _command: Option<String>,
@@ -47,7 +50,8 @@ pub fn edition(config: &Config) -> Result<Edition> {
     let Some(settings) = settings else {
         bail!("book.toml has no [preprocessor.labs]; it takes at least `gpu = \"nvidia-h200\"`")
     };
-    Ok(Edition { gpu: settings.gpu, draft: settings.draft, records: settings.records })
+    let Settings { gpu, draft, records, reference, .. } = settings;
+    Ok(Edition { gpu, draft, records, reference })
 }
 
 /// The preprocessor `labs`.
@@ -117,7 +121,10 @@ fn set(
         false => glossary.link(&chapter.content, &"../".repeat(path.matches('/').count())),
     };
     match page.render(&linked) {
-        Ok(text) => chapter.content = format!("{}{}", banner(&page), as_cpp(&text)),
+        Ok(text) => {
+            let top = format!("{}{}", editions::picker(&page), banner(&page));
+            chapter.content = format!("{top}{}", as_cpp(&text));
+        }
         Err(error) => faults.push(format!("book/src/{error}")),
     }
     faults

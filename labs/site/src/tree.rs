@@ -183,6 +183,12 @@ impl Tree {
         self.records.iter().filter(|filed| filed.record.lab == lab).max_by_key(last)
     }
 
+    /// The GPUs whose records may all be shown, by slug and name.
+    pub fn gpus(&self, draft: bool) -> BTreeMap<String, String> {
+        let shown = self.records.iter().filter(|filed| draft || self.unpublishable(&filed.slug).is_empty());
+        shown.map(|filed| (filed.slug.clone(), filed.record.gpu.name.clone())).collect()
+    }
+
     /// What must not be published of this GPU: for each record or law, which, why, and what to do.
     pub fn unpublishable(&self, gpu: &str) -> Vec<String> {
         let mut refused = self.unverified(gpu);

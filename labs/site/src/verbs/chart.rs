@@ -46,12 +46,31 @@ pub(super) fn chart(page: &Page, arguments: &mut Arguments) -> Result<String, St
         .ok_or_else(|| format!("chart(): no value of `{}` is above zero", selection.figure))?;
     let draft = if page.provenance(filed).draft { " draft" } else { "" };
     Ok(format!(
-        "<figure class=\"chart{draft}\"><div class=\"chart-scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{label}\">{svg}</div>\
+        "<figure class=\"chart{draft}\" {data}><div class=\"chart-scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{label}\">{svg}</div>\
          <figcaption><span>{title}</span><span class=\"note\">both axes logarithmic · {note}</span></figcaption>\
          <details><summary>The same numbers as a table</summary>{table}</details></figure>",
+        data = data(&lab, &selection, unit, &series),
         label = html::escape(&format!("Chart of {} along {}", selection.figure, selection.axis)),
         table = tables::figures_table(&title, "", &tables::numbers(&view, &selection)),
     ))
+}
+
+/// What the page's script needs to draw a reader's own points into the chart.
+fn data(lab: &str, selection: &Selection, unit: Unit, series: &[Series]) -> String {
+    let lines: Vec<serde_json::Value> =
+        series.iter().map(|line| serde_json::json!({ "name": line.name, "points": line.points })).collect();
+    let parts = [
+        ("lab", lab.to_owned()),
+        ("figure", selection.figure.clone()),
+        ("axis", selection.axis.clone()),
+        ("unit", unit.to_string()),
+        ("at", serde_json::to_string(&selection.at).unwrap_or_default()),
+        ("lines", serde_json::to_string(&lines).unwrap_or_default()),
+        ("scale", labs_chart::scale(series)),
+    ];
+    let parts: Vec<String> =
+        parts.iter().map(|(name, text)| format!("data-{name}=\"{}\"", html::escape(text))).collect();
+    parts.join(" ")
 }
 
 /// A line through the figure that `text` names: `"one address: stride=128 addresses=1"`, on top of the chart's places.

@@ -40,7 +40,7 @@ const INLINE: [(&str, Verb); 6] = [
 ];
 
 /// Verbs that print a block.
-const BLOCKS: [(&str, Verb); 24] = [
+const BLOCKS: [(&str, Verb); 25] = [
     ("table", tables::table),
     ("published", tables::published),
     ("output", tables::output),
@@ -65,6 +65,7 @@ const BLOCKS: [(&str, Verb); 24] = [
     ("cell_contrasts", cells::cell_contrasts),
     ("cell_prices", cells::cell_prices),
     ("sources", sources::sources),
+    ("side_by_side", verdicts::side_by_side),
 ];
 
 /// Names of the verbs that print a block, and so must stand alone.

@@ -31,12 +31,69 @@ pub(super) fn verdicts(page: &Page, arguments: &mut Arguments) -> Result<String,
         return Ok(missing_block(&format!("not measured: there is no record of {lab} on any GPU")));
     }
     let mut columns = vec!["claim".to_owned()];
-    columns.extend(witnesses.iter().map(|witness| {
-        let note = if witness.published { " <span class=\"note\">published</span>" } else { "" };
-        format!("{}{note}", html::escape(&witness.gpu.name))
-    }));
+    columns.extend(witnesses.iter().map(heading));
     let rows: Vec<Vec<String>> = claims.iter().map(|claim| row(claim, &witnesses)).collect();
     Ok(format!("<div class=\"words\">{}</div>", html::table(&html::with_code(&caption), "", &columns, &rows)))
+}
+
+/// `side_by_side()`: every claim of every lab, a table a lab, a column a GPU of which something is known.
+pub(super) fn side_by_side(page: &Page, _: &mut Arguments) -> Result<String, String> {
+    let mut tables = Vec::new();
+    for (lab, claims) in &page.tree.claims {
+        let Ok(entry) = page.lab_entry(lab) else { continue };
+        let witnesses = witnesses(page, lab)?;
+        let title = page.tree.chapter(lab).unwrap_or_else(|| lab.clone());
+        let link = match page.tree.chapter(lab) {
+            Some(_) => format!("<a href=\"{lab}.html\">{}</a>", html::escape(&title)),
+            None => html::escape(&title),
+        };
+        let mut columns = vec!["claim".to_owned()];
+        columns.extend(witnesses.iter().map(heading));
+        columns.push("is".to_owned());
+        let rows: Vec<Vec<String>> = claims
+            .claims
+            .iter()
+            .map(|claim| {
+                let mut cells = row(claim, &witnesses);
+                cells.push(standing(claim, &witnesses).to_owned());
+                cells
+            })
+            .collect();
+        let note = html::escape(&entry.question);
+        tables.push(format!("<div class=\"words\">{}</div>", html::table(&link, &note, &columns, &rows)));
+    }
+    match tables.is_empty() {
+        true => Ok(missing_block("no claims are written yet")),
+        false => Ok(tables.concat()),
+    }
+}
+
+fn heading(witness: &Witness<'_>) -> String {
+    let note = if witness.published { " <span class=\"note\">published</span>" } else { "" };
+    format!("{}{note}", html::escape(&witness.gpu.name))
+}
+
+/// What is known of how far a claim carries.
+fn standing(claim: &Claim, witnesses: &[Witness<'_>]) -> &'static str {
+    let mut said: Vec<Verdict> = witnesses
+        .iter()
+        .map(|witness| {
+            Evidence { gpu: witness.gpu, figures: &witness.figures, absent: witness.absent }
+                .judge(claim)
+                .verdict
+        })
+        .filter(|verdict| matches!(verdict, Verdict::Holds | Verdict::Fails | Verdict::TooClose))
+        .collect();
+    let known = said.len();
+    said.sort();
+    said.dedup();
+    match (claim.law, known, said.len()) {
+        (true, ..) => "a law: it follows from the code",
+        (_, 0, _) => "not known of any GPU",
+        (_, 1, _) => "known of one GPU",
+        (_, _, 1) => "alike on all that are known",
+        _ => "an accident of the GPU: they differ",
+    }
 }
 
 fn chosen<'a>(page: &'a Page, lab: &str, asked: Option<Vec<String>>) -> Result<Vec<&'a Claim>, String> {

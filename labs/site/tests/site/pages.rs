@@ -46,7 +46,36 @@ fn on_another_gpu_a_claim_flips_and_its_sentence_with_it() {
         assert_eq!(two.matches(class).count(), times, "{class}");
     }
     assert!(!two.contains("wins by"), "the other verdict's sentence is not there");
-    assert!(!two.contains("GPU One"), "no number of the other GPU is there");
+    assert!(!without_picker(&two).contains("GPU One"), "no number of the other GPU is there");
+}
+
+/// A page without the links to other GPUs' editions, which name those GPUs.
+fn without_picker(page: &str) -> String {
+    let Some((before, rest)) = page.split_once("<nav class=\"gpu-picker\"") else { return page.to_owned() };
+    format!("{before}{}", rest.split_once("</nav>").unwrap().1)
+}
+
+#[test]
+fn each_gpu_with_a_record_has_an_edition_of_its_own() {
+    let course = Course::new();
+    let one = course.page(Some(ONE), false);
+    assert!(one.contains("<span aria-current=\"true\">Made-up GPU One</span>"), "{one}");
+    assert!(one.contains("href=\"gpu/made-up-gpu-two/day99_pair.html\">Made-up GPU Two</a>"));
+    let two = fs::read_to_string(course.path("book/book/gpu/made-up-gpu-two/day99_pair.html")).unwrap();
+    assert!(two.contains("<code>fast</code> does not win: it comes to 1.25×, short of 2×."), "{two}");
+    assert!(two.contains("href=\"../../day99_pair.html\">Made-up GPU One</a>"));
+    assert!(two.contains("href=\"../../records/made-up-gpu-two/day99_pair.yaml\""));
+    assert!(!course.path("book/book/gpu/made-up-gpu-one").exists(), "the root is its edition");
+
+    // A draft is no more published in an edition of its own than at the root.
+    course.edit_record(TWO, |record| record.sittings[0].sessions.truncate(2));
+    course.edit_record(TWO, |record| record.figures.iter_mut().for_each(|figure| figure.samples.truncate(2)));
+    assert!(!course.page(Some(ONE), false).contains("gpu-picker"), "one edition needs no choice");
+    assert!(!course.path("book/book/gpu").exists());
+    assert!(
+        course.page(Some(ONE), true).contains("gpu/made-up-gpu-two/"),
+        "with --draft it is there, marked"
+    );
 }
 
 #[test]
@@ -81,7 +110,7 @@ fn a_gpu_without_a_record_shows_nobody_elses_numbers() {
     // table, chart, output, instructions, resources, foot
     assert_eq!(page.matches("not measured: there is no record of day99_pair on made-up-gpu-nine").count(), 6);
     for number in ["µs</span>", "4.25×", "4.00", "GPU One", "GPU Two", "role=\"img\""] {
-        assert!(!page.contains(number), "`{number}`");
+        assert!(!without_picker(&page).contains(number), "`{number}`");
     }
     assert!(page.contains("777\u{20}µs") && page.contains("Made-up GPU Three"), "published figures stay");
 }
