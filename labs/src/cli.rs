@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use labs_record::Coordinate;
 
-use crate::lab::{self, Axis, Lab, Mode, Places};
+use crate::lab::{self, Axis, Facet, Lab, Mode, Places};
 
 /// GPU atomic contention, one lab at a time
 ///
@@ -264,6 +264,7 @@ fn lab_command(lab: &'static dyn Lab) -> clap::Command {
         .long_about(lab.question())
         .mut_arg("variants", |arg| arg.value_parser(PossibleValuesParser::new(variants)));
     let command = lab.axes().into_iter().fold(command, |command, axis| command.arg(axis_option(axis)));
+    let command = lab.facets().iter().fold(command, |command, facet| command.arg(facet_option(facet)));
     match lab.modes() {
         [] => command,
         modes => command.arg(mode_option(modes)),
@@ -278,6 +279,14 @@ fn mode_option(modes: &'static [Mode]) -> Arg {
         .help("A choice of places by its name")
         .value_parser(PossibleValuesParser::new(names))
         .conflicts_with_all(modes.iter().map(|mode| mode.axis))
+}
+
+fn facet_option(facet: &'static Facet) -> Arg {
+    Arg::new(facet.name)
+        .long(facet.name)
+        .help(facet.help)
+        .action(ArgAction::Append)
+        .value_parser(PossibleValuesParser::new(facet.words))
 }
 
 fn axis_option(axis: Axis) -> Arg {
@@ -318,10 +327,29 @@ pub fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Requ
     if let Some((name, options)) = matches.subcommand()
         && let Some(lab) = lab::find(name)
     {
-        let args = RunArgs::from_arg_matches(options)?;
+        let mut args = RunArgs::from_arg_matches(options)?;
+        choose_by_facets(lab, options, &mut args)?;
         return Ok(Request::Run { stem: lab.stem(), args, places: places(lab, options) });
     }
     Ok(Request::Other(Cli::from_arg_matches(&matches)?.command))
+}
+
+/// Keeps the variants that fit every facet of which words are named.
+fn choose_by_facets(lab: &dyn Lab, options: &ArgMatches, args: &mut RunArgs) -> Result<(), clap::Error> {
+    for facet in lab.facets() {
+        let Some(words) = options.get_many::<String>(facet.name) else { continue };
+        let words: Vec<&String> = words.collect();
+        if args.variants.is_empty() {
+            args.variants = lab.variants().iter().map(|variant| variant.name.to_owned()).collect();
+        }
+        args.variants.retain(|variant| words.iter().any(|word| (facet.fits)(word, variant)));
+        if args.variants.is_empty() {
+            let known: Vec<&str> = lab.variants().iter().map(|variant| variant.name).collect();
+            let message = format!("no variant is all that is asked for; there are {}", known.join(", "));
+            return Err(command().error(clap::error::ErrorKind::ArgumentConflict, message));
+        }
+    }
+    Ok(())
 }
 
 fn places(lab: &dyn Lab, options: &ArgMatches) -> BTreeMap<String, Vec<Coordinate>> {

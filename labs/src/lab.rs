@@ -27,6 +27,7 @@ pub fn registry() -> &'static [&'static dyn Lab] {
         &days::day35_filter::Filter,
         &days::day36_compaction::Compaction,
         &days::day14_barrier::Barrier,
+        &days::day37_litmus::LitmusTests,
         &days::day38_order_cost::OrderCost,
         &days::day39_spin::Spin,
         &days::day40_lookback::Lookback,
@@ -98,6 +99,32 @@ pub struct Mode {
     pub axis: &'static str,
     /// Its places.
     pub places: &'static [u64],
+}
+
+/// An option that chooses variants by a part of what they are: `--scope cta`.
+#[derive(Clone, Copy, Debug)]
+pub struct Facet {
+    /// `scope`, which is the option `--scope`.
+    pub name: &'static str,
+    /// Help text.
+    pub help: &'static str,
+    /// What it accepts.
+    pub words: &'static [&'static str],
+    /// Whether a word fits a variant of this name.
+    pub fits: fn(&str, &str) -> bool,
+}
+
+/// What is known of a case without running it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Word {
+    /// The case's variant.
+    pub variant: String,
+    /// The case's place.
+    pub at: At,
+    /// In a word: `forbidden`.
+    pub word: String,
+    /// Why, in lines.
+    pub reason: String,
 }
 
 /// The kernel file, the PTX and the claims that ship inside the program.
@@ -235,6 +262,11 @@ pub trait Lab: Sync {
         &[]
     }
 
+    /// Options that choose variants by a part of what they are, if it has any.
+    fn facets(&self) -> &'static [Facet] {
+        &[]
+    }
+
     /// The figures it makes.
     fn figures(&self) -> Vec<FigureEntry>;
 
@@ -250,6 +282,15 @@ pub trait Lab: Sync {
     /// Figures that the simulator gives as well, results and no times: they stand under its counts.
     fn simulated_figures(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// What the lab can say of cases without running them: a model's verdicts. They are printed beside what was measured,
+    /// and where there is no GPU, in its stead.
+    ///
+    /// # Errors
+    /// A case that the lab does not know.
+    fn derived(&self, _cases: &[Case]) -> Result<Vec<Word>> {
+        Ok(Vec::new())
     }
 
     /// The figure that stands for the lab: whose recorded value the simulator's table shows beside its counts.

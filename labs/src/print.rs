@@ -8,10 +8,11 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle, pres
 use labs_record::figure::{Figure, Samples, Unit};
 use labs_record::manifest::LabEntry;
 use labs_record::record::{Check, Outcome, Record};
-use labs_record::table::{Table, by_place, coordinate, pivot};
+use labs_record::table::{EMPTY, Table, by_place, coordinate, pivot};
 use labs_record::{Claims, Evidence, units, wording};
 
-use crate::lab::{Lab, TableOf};
+use crate::cli::Format;
+use crate::lab::{Lab, TableOf, Word};
 
 /// Lines above, below and under the head.
 const STYLE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
@@ -88,6 +89,64 @@ pub(crate) fn columns(all: &[Figure], lab: &dyn Lab, name: &str, of: &TableOf) -
         }
     }
     (chosen, columns)
+}
+
+/// What a lab says of cases without running them: a table for each of its figures' tables, and of a case that stands
+/// alone the reason too.
+///
+/// # Errors
+/// None that a lab can cause.
+pub fn derived(lab: &dyn Lab, said: &[Word], format: Format) -> Result<String> {
+    match format {
+        Format::Json => return Ok(serde_json::to_string_pretty(said)? + "\n"),
+        Format::Csv => return derived_csv(lab, said),
+        Format::Table => {}
+    }
+    let mut text = String::new();
+    let tables: BTreeSet<TableOf> = said.iter().map(|word| lab.table(&word.at)).collect();
+    for of in &tables {
+        let here = |word: &&Word| lab.table(&word.at) == *of;
+        let place = |word: &Word| word.at.get(of.rows).map(ToString::to_string).unwrap_or_default();
+        let mut columns: Vec<String> = Vec::new();
+        for word in said.iter().filter(here) {
+            if !columns.contains(&place(word)) {
+                columns.push(place(word));
+            }
+        }
+        let rows = lab.variants().iter().filter_map(|variant| {
+            let of_it: Vec<&Word> =
+                said.iter().filter(here).filter(|word| word.variant == variant.name).collect();
+            let cell = |column: &String| {
+                let word = of_it.iter().find(|word| place(word) == *column);
+                word.map_or(EMPTY.to_owned(), |word| word.word.clone())
+            };
+            let cells = || std::iter::once(variant.name.to_owned()).chain(columns.iter().map(cell)).collect();
+            (!of_it.is_empty()).then(cells)
+        });
+        let rows: Vec<Vec<String>> = rows.collect();
+        let shared: Vec<String> = of.shared.values().map(coordinate).collect();
+        let head: Vec<&str> = std::iter::once("").chain(columns.iter().map(String::as_str)).collect();
+        let _ = writeln!(text, "{}  (what the model says)\n{}\n", shared.join(", "), words(&head, &rows));
+    }
+    if let [only] = said {
+        let _ = writeln!(text, "{}\n", only.reason);
+    }
+    Ok(text)
+}
+
+fn derived_csv(lab: &dyn Lab, said: &[Word]) -> Result<String> {
+    let axes = lab.axes();
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let names = axes.iter().map(|axis| axis.name);
+    writer.write_record(["lab", "variant"].into_iter().chain(names).chain(["word"]))?;
+    for word in said {
+        let places =
+            axes.iter().map(|axis| word.at.get(axis.name).map(ToString::to_string).unwrap_or_default());
+        let lead = [lab.stem().to_owned(), word.variant.clone()];
+        writer.write_record(lead.into_iter().chain(places).chain([word.word.clone()]))?;
+    }
+    let bytes = writer.into_inner().context("cannot finish the CSV")?;
+    String::from_utf8(bytes).context("the CSV is not UTF-8")
 }
 
 /// What each kernel takes of an SM.

@@ -13,7 +13,7 @@ use labs_record::{Coordinate, store};
 use crate::cli::{BackendChoice, CheckChoice, Format, RunArgs};
 use crate::draft::{self, Extras};
 use crate::failure::{Failure, Kind, failed, usage};
-use crate::lab::{self, Lab};
+use crate::lab::{self, Case, Lab, Word};
 use crate::plot::{self, Plot};
 use crate::session::{self, Job, Message, Report};
 use crate::{code, print, simulate};
@@ -168,12 +168,28 @@ fn tables(lab: &dyn Lab, record: &Record, refusals: &[(String, String)], origin:
     let driver = record.sittings.first().map_or("", |sitting| sitting.driver.as_str());
     let mut text = format!("{}\n{}, driver {driver}, {origin}\n\n", lab.question(), record.gpu.name);
     text += &print::figures(record, lab, &entry);
+    text += &print::derived(lab, &derived(lab, record)?, Format::Table)?;
     text += &print::resources(record);
     text += &print::checks(record, refusals);
     let claims = store::parse(lab.shipped().claims, "claims file inside this program")?;
     text += &print::claims(&claims, record, &entry)?;
     text.push('\n');
     Ok(text)
+}
+
+/// What the lab says of the cases that were measured.
+fn derived(lab: &dyn Lab, record: &Record) -> Result<Vec<Word>> {
+    let mut cases: Vec<Case> = Vec::new();
+    for figure in &record.figures {
+        let variant = lab.variants().iter().find(|v| Some(v.name) == figure.variant.as_deref()).copied();
+        let mut at = figure.at.clone();
+        at.retain(|axis, _| lab.axes().iter().any(|known| known.name == axis));
+        let case = Case { variant, at };
+        if variant.is_some() && !cases.contains(&case) {
+            cases.push(case);
+        }
+    }
+    lab.derived(&cases)
 }
 
 /// The reference GPU's record of a lab, if this is a checkout that has one.

@@ -224,6 +224,11 @@ fn measure(lab: &dyn Lab, bench: &mut Bench<'_>, case: &Case) -> Result<()> {
     })
 }
 
+/// The cases of a job on the simulator, of whatever architecture.
+pub fn cases(lab: &dyn Lab, job: &Job) -> Vec<Case> {
+    lab.cases(&select(job, lab, u32::MAX, true))
+}
+
 fn select(job: &Job, lab: &dyn Lab, architecture: u32, simulated: bool) -> Selection {
     let chosen = |name: &str| job.variants.is_empty() || job.variants.iter().any(|wanted| wanted == name);
     let runs_here = |needs: u32| needs <= architecture;

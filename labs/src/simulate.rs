@@ -35,6 +35,11 @@ const RACE_SCHEDULES: [(Order, u64); 6] = [
 /// was printed.
 pub fn run(lab: &'static dyn Lab, job: &Job, args: &RunArgs) -> Result<()> {
     if lab.simulated() == Simulated::Nothing {
+        let words = lab.derived(&session::cases(lab, job))?;
+        if !words.is_empty() {
+            let text = print::derived(lab, &words, args.format)?;
+            return run::deliver(args.out.as_deref(), &text);
+        }
         run::recorded(lab)?;
         return Err(crate::failure::lacks(format!(
             "{} needs a GPU: the simulator has no times; the table above, if there is one, was recorded",

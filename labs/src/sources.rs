@@ -9,19 +9,20 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 /// Folders below the repository's root whose sources, however deep, decide what the program does.
-pub const FOLDERS: [&str; 5] =
-    ["labs/src", "labs/chart/src", "labs/record/src", "labs/simt/src", "kernels/ptx"];
+pub const FOLDERS: [&str; 6] =
+    ["labs/src", "labs/chart/src", "labs/oracle/src", "labs/record/src", "labs/simt/src", "kernels/ptx"];
 
 /// The folder of which only its own files count: below it lie a learner's exercises and what is made.
 const KERNELS: &str = "kernels";
 
 /// Single files that decide as much.
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "Cargo.toml",
     "Cargo.lock",
     "labs/Cargo.toml",
     "labs/build.rs",
     "labs/chart/Cargo.toml",
+    "labs/oracle/Cargo.toml",
     "labs/record/Cargo.toml",
     "labs/simt/Cargo.toml",
 ];

@@ -15,8 +15,8 @@ use labs_simt::{Folding, Module, SitePrediction, predict};
 
 const ARCHITECTURES: [u32; 2] = [75, 90];
 
-/// Sites where the prediction is known to be wrong: kernel file, kernel, architecture, and why.
-const KNOWN: [(&str, &str, u32, &str); 7] = [
+/// Sites where the prediction is known to be wrong: kernel file, kernel (`*` for all of them), architecture, and why.
+const KNOWN: [(&str, &str, u32, &str); 9] = [
     ("day35_filter", "agg_smem", 75, MASK),
     ("day35_filter", "agg_smem", 90, MASK),
     ("day36_compaction", "per_warp", 75, LEADER),
@@ -24,6 +24,8 @@ const KNOWN: [(&str, &str, u32, &str); 7] = [
     ("day32_no_return", "ref_unused", 90, HEADER),
     ("day32_no_return", "ref_used", 75, HEADER),
     ("day32_no_return", "ref_used", 90, HEADER),
+    ("day37_litmus", "*", 75, THREAD),
+    ("day37_litmus", "*", 90, THREAD),
 ];
 const HEADER: &str = "the instruction is the one predicted; to the disassembler it stands in a line of the library's header, to \
     the simulator in the kernel's line that calls it";
@@ -31,6 +33,8 @@ const MASK: &str = "the active mask is one value a warp, and ptxas keeps it in a
     leader alone adds, there is nothing to fold and the count is the same";
 const LEADER: &str = "ptxas sees that the first lane alone adds, the prediction does not: a full warp never comes \
     there, and the count is the same";
+const THREAD: &str = "in a loop ptxas does not fold, and thread 0 alone adds where it could; where a fence may come after an \
+    add whose old value nobody uses, ptxas asks for the reply all the same, so that the fence has something to wait for";
 
 /// What machine code shows at one source line: its atomics by name, and how they are folded.
 #[derive(Debug, PartialEq, Eq)]
@@ -184,7 +188,7 @@ fn predictions_hold_for_every_shipped_kernel() {
                 assert!(function.is_some(), "{stem} sm_{sm}: no machine code of {kernel}");
                 let differences = disagreements(&predicted, function);
                 let known = |(file, name, at, _): &(&str, &str, u32, &str)| {
-                    (*file, *name, *at) == (stem.as_str(), kernel, sm)
+                    *file == stem && (*name == kernel || *name == "*") && *at == sm
                 };
                 if !differences.is_empty() && KNOWN.iter().any(known) {
                     unused.retain(|exception| !known(exception));

@@ -278,3 +278,52 @@ impl fmt::Display for Instruction {
         }
     }
 }
+
+/// As the text form writes it.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Host => f.write_str("host"),
+            Place::Block { gpu, cluster, cta } => {
+                if *gpu > 0 {
+                    write!(f, "gpu {gpu} ")?;
+                }
+                if let Some(cluster) = cluster {
+                    write!(f, "cluster {cluster} ")?;
+                }
+                write!(f, "cta {cta}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, atoms) in self.0.iter().enumerate() {
+            let parts: Vec<String> = atoms.iter().map(ToString::to_string).collect();
+            write!(f, "{}{}", if number == 0 { "" } else { " | " }, parts.join(" & "))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Atom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Cell::Register(name) | Cell::Location(name)) = &self.cell;
+        write!(f, "{name} {} {}", if self.equal { "==" } else { "!=" }, self.value)
+    }
+}
+
+/// As [`Test::parse`] reads it.
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for thread in &self.threads {
+            let code: Vec<String> = thread.instructions.iter().map(ToString::to_string).collect();
+            writeln!(f, "{}: {}", thread.place, code.join("; "))?;
+        }
+        for (location, value) in &self.initial {
+            writeln!(f, "initial {location} = {value}")?;
+        }
+        write!(f, "outcome {}", self.outcome)
+    }
+}

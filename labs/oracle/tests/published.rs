@@ -71,6 +71,14 @@ fn names_are_unique_and_every_source_is_one_of_four() {
     }
 }
 
+#[test]
+fn a_test_reads_back_as_it_is_written() {
+    for test in published() {
+        let read = Test::parse(&test.text).unwrap_or_else(|error| panic!("{}: {error}", test.name));
+        assert_eq!(Test::parse(&read.to_string()), Ok(read), "{}", test.name);
+    }
+}
+
 /// Each axiom is missed: without it, a verdict is wrong. Two are not, by their nature. *SC per location* follows from
 /// the others since program order is part of base causality order; without both it is missed. *Fence-SC* rules out
 /// orders of fences that contradict base causality, and those only add to what is forbidden; that it is asked at all is

@@ -12,6 +12,7 @@ pub mod day32_no_return;
 pub mod day34_aggregation;
 pub mod day35_filter;
 pub mod day36_compaction;
+pub mod day37_litmus;
 pub mod day38_order_cost;
 pub mod day39_spin;
 pub mod day40_lookback;
