@@ -9,7 +9,7 @@ use labs::lab::{self, Lab};
 use labs::session::Job;
 use labs::simulate;
 use labs::toolchain::Architecture;
-use labs::toolchain::disassembly::{Disassembler, Function, Instruction};
+use labs::toolchain::disassembly::{Disassembler, Function};
 use labs::toolchain::nvrtc::{Header, Nvrtc, Program, Target};
 use labs_record::record::Outcome;
 
@@ -101,12 +101,7 @@ fn orders_are_the_instructions_that_the_chapter_names() {
         ];
         for (order, wanted) in wanted {
             let function = kernel(&functions, &format!("{order}_{scope}"));
-            // CGAERRBAR tells nothing of atomics, and is in the listing all the same.
-            let ordering = |instruction: &&Instruction| {
-                instruction.role().is_some() || instruction.mnemonic() == "CGAERRBAR"
-            };
-            let found: Vec<String> =
-                function.instructions.iter().filter(ordering).map(|i| i.opcode.clone()).collect();
+            let found: Vec<String> = function.evidence().map(|i| i.opcode.clone()).collect();
             assert_eq!(found, wanted.concat(), "{order} {scope}");
         }
     }

@@ -67,6 +67,10 @@ const VARIANTS: [Variant; 7] = [
     ),
 ];
 
+/// Of those, the ones whose stores go to the host's memory as well, beyond block scope: both halves of the comparison.
+const TO_HOST: [&str; 2] = ["relaxed", "release"];
+
+const CYCLES_TO_HOST: Reading = Reading { name: "cycles_to_host", unit: Unit::Cycles, kind: Kind::Duration };
 const CYCLES: Reading = Reading { name: "cycles", unit: Unit::Cycles, kind: Kind::Duration };
 
 /// The lab.
@@ -129,14 +133,18 @@ impl Lab for OrderCost {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        vec![FigureEntry {
-            name: CYCLES.name.to_owned(),
-            unit: CYCLES.unit,
-            kind: CYCLES.kind,
-            means: "SM cycles from one operation of a thread to its next, on average".to_owned(),
+        let figure = |reading: Reading, means: &str| FigureEntry {
+            name: reading.name.to_owned(),
+            unit: reading.unit,
+            kind: reading.kind,
+            means: means.to_owned(),
             optional: false,
             derived: None,
-        }]
+        };
+        vec![
+            figure(CYCLES, "SM cycles from one operation of a thread to its next, on average"),
+            figure(CYCLES_TO_HOST, "the same, with the stores before it into the host's memory"),
+        ]
     }
 
     fn protocol(&self) -> String {
@@ -144,7 +152,8 @@ impl Lab for OrderCost {
             "block {BLOCK}, the first lane takes part; {OPERATIONS} operations a thread, each waiting for the one before; \
              alone 1 block, else {CROWD_PER_SM} an SM; words of their own {LINE} bytes apart; {CYCLES:?} by clock64 around \
              the loop, mean over the threads; 10 samples after 3 warm-ups; after each every word and line is compared; \
-             writes {AFTER_WRITES:?} at {SCOPES_AFTER_WRITES:?} alone; fences not on one word"
+             writes {AFTER_WRITES:?} at {SCOPES_AFTER_WRITES:?} alone, and {TO_HOST:?} beyond cta into page-locked host \
+             memory; fences not on one word"
         )
     }
 
@@ -198,18 +207,14 @@ impl Lab for OrderCost {
         if scope == "cluster" && bench.backend.device().architecture < 90 {
             return Ok(());
         }
-        let run = Run::new(bench, case, &variant, &scope)?;
-        let check = |backend: &mut dyn Backend| run.check(backend);
-        let work = Work { reset: run.reset(), timed: vec![run.launch()], check: &check };
-        if !bench.passes(&variant, &case.at, &work)? {
-            return Ok(());
+        let mut run = Run::new(bench, case, &variant, &scope)?;
+        run.read(bench, case, &variant, CYCLES)?;
+        let alone = text(case, "threads") == "alone";
+        if alone && run.lines.bytes > 0 && scope != "cta" && TO_HOST.contains(&variant.name) {
+            run.lines = bench.backend.allocate_host(run.lines.bytes)?;
+            run.read(bench, case, &variant, CYCLES_TO_HOST)?;
         }
-        bench.result("words", case, Like::Bits, |backend| Ok(Values::U32(numbers(backend, run.words)?)))?;
-        let read = |backend: &mut dyn Backend, _ns: f64| {
-            let cycles = run.cycles_an_operation(backend)?;
-            Ok(run.check(backend)?.map(|()| vec![cycles]))
-        };
-        bench.readings(&[CYCLES], case, &work.reset, &work.timed, &read)
+        Ok(())
     }
 }
 
@@ -261,6 +266,21 @@ impl Run {
         let given = [operations, u32::try_from(writes)?];
         bench.backend.write(run.given, &given.map(u32::to_le_bytes).concat())?;
         Ok(run)
+    }
+
+    /// Checks it, and enters its cycles.
+    fn read(&self, bench: &mut Bench<'_>, case: &Case, variant: &Variant, reading: Reading) -> Result<()> {
+        let check = |backend: &mut dyn Backend| self.check(backend);
+        let work = Work { reset: self.reset(), timed: vec![self.launch()], check: &check };
+        if !bench.passes(variant, &case.at, &work)? {
+            return Ok(());
+        }
+        bench.result("words", case, Like::Bits, |backend| Ok(Values::U32(numbers(backend, self.words)?)))?;
+        let read = |backend: &mut dyn Backend, _ns: f64| {
+            let cycles = self.cycles_an_operation(backend)?;
+            Ok(self.check(backend)?.map(|()| vec![cycles]))
+        };
+        bench.readings(&[reading], case, &work.reset, &work.timed, &read)
     }
 
     fn launch(&self) -> Step {

@@ -91,7 +91,7 @@ impl Instruction {
             "REDUX" | "UREDUX" | "CREDUX" | "VOTE" | "VOTEU" | "POPC" | "UPOPC" | "MATCH" => {
                 Some(Role::Folding)
             }
-            "MEMBAR" | "ERRBAR" | "CCTL" | "CCTLL" | "CCTLT" | "UCCTL" => Some(Role::Order),
+            "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "CCTL" | "CCTLL" | "CCTLT" | "UCCTL" => Some(Role::Order),
             // RED, REDG, REDAS; ATOM, ATOMG, ATOMS, ATOMAS; the bulk reduction UBLKRED.
             name if name.starts_with("RED") || name.starts_with("ATOM") || name == "UBLKRED" => {
                 Some(Role::Atomic)
