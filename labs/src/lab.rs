@@ -22,6 +22,7 @@ pub fn registry() -> &'static [&'static dyn Lab] {
         &days::day30_determinism::Determinism,
         &days::day31_placement::Placement,
         &days::day32_no_return::NoReturn,
+        &days::day33_slice_map::SliceMap,
         &days::day23_shuffle::Shuffle,
         &days::day34_aggregation::Aggregation,
         &days::day35_filter::Filter,

@@ -25,6 +25,7 @@ pub mod results;
 pub mod run;
 pub mod session;
 pub mod simulate;
+pub mod slices;
 pub mod sources;
 pub mod toolchain;
 pub mod tools;

@@ -5,7 +5,7 @@ use std::panic::{PanicHookInfo, catch_unwind, set_hook};
 use std::process::ExitCode;
 
 use labs::cli::{self, Command, Request};
-use labs::{agree, doctor, exercise, explain, failure, lab, model, records, session, verify};
+use labs::{agree, doctor, exercise, explain, failure, lab, model, records, session, slices, verify};
 
 fn main() -> ExitCode {
     // A library that gives up, or a full disk behind standard output, is told in a line as every other failure is.
@@ -42,6 +42,7 @@ fn run() -> ExitCode {
             Command::Verify(args) => verify::verify(&args),
             Command::Agree(args) => agree::agree(&args),
             Command::Model(args) => model::run(&args),
+            Command::Slices => slices::count(),
             Command::Records(command) => records::run(&command),
             Command::Doctor => doctor::run(),
             Command::Worker => session::worker(),

@@ -238,6 +238,25 @@ impl<'a> Bench<'a> {
         made
     }
 
+    /// Numbers that measuring finds out and several cases need: made when they are first asked for, then kept for the
+    /// session.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn kept(
+        &mut self,
+        name: &'static str,
+        size: u64,
+        make: impl FnOnce(&mut Self) -> Result<Vec<f64>>,
+    ) -> Result<Rc<[f64]>> {
+        if let Some(known) = self.references.get(&(name, size)) {
+            return Ok(known.clone());
+        }
+        let made: Rc<[f64]> = make(self)?.into();
+        self.references.insert((name, size), made.clone());
+        Ok(made)
+    }
+
     /// Runs the work once and checks it. A wrong result is entered against the variant; then nothing of it is timed.
     pub fn passes(&mut self, variant: &Variant, at: &At, work: &Work<'_>) -> Result<bool> {
         (self.alive)();

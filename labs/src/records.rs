@@ -97,16 +97,22 @@ fn check(files: &[PathBuf]) -> Result<()> {
     let manifest = manifest(&root)?;
     let verification = root.join("verification");
     let paths = match files.is_empty() {
-        true => [store::record_paths(&verification)?, store::agreement_paths(&verification)?].concat(),
+        true => [
+            store::record_paths(&verification)?,
+            store::agreement_paths(&verification)?,
+            store::slices_paths(&verification)?,
+        ]
+        .concat(),
         false => files.to_vec(),
     };
     let mut refused = 0;
     let tables_refused = if files.is_empty() { tables::check(&root) } else { 0 };
     for path in &paths {
         let name = shown(&root, path);
-        let found = match is_comparison(path) {
-            true => comparison(&root, path, &manifest),
-            false => record(&root, path, &manifest)?,
+        let found = match folder_of(path) {
+            "agreement" => comparison(&root, path, &manifest),
+            "slices" => slices(path, &manifest),
+            _ => record(&root, path, &manifest)?,
         };
         let problems = match found {
             Err(error) if is_missing(&error) => return Err(unreadable(&error)),
@@ -118,12 +124,7 @@ fn check(files: &[PathBuf]) -> Result<()> {
         }
         refused += usize::from(!problems.is_empty());
     }
-    let comparisons = paths.iter().filter(|path| is_comparison(path)).count();
-    let what = match (paths.len() - comparisons, comparisons) {
-        (records, 0) => format!("{records} records"),
-        (records, 1) => format!("{records} records and 1 comparison"),
-        (records, comparisons) => format!("{records} records and {comparisons} comparisons"),
-    };
+    let what = told(&paths);
     if refused > 0 {
         return Err(failed(format!(
             "{refused} of {what} refused; restore them as they were measured, or measure anew with labs verify"
@@ -138,9 +139,38 @@ fn check(files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file compares the simulator with a GPU; else it is a record.
-fn is_comparison(path: &Path) -> bool {
-    path.parent().is_some_and(|folder| folder.ends_with("agreement"))
+/// How many files of which kind.
+fn told(paths: &[PathBuf]) -> String {
+    let of = |folder: &str| paths.iter().filter(|path| folder_of(path) == folder).count();
+    let (comparisons, slices) = (of("agreement"), of("slices"));
+    let mut parts = vec![format!("{} records", paths.len() - comparisons - slices)];
+    for (count, one, many) in
+        [(comparisons, "comparison", "comparisons"), (slices, "file of slices", "files of slices")]
+    {
+        if count > 0 {
+            parts.push(format!("{count} {}", if count == 1 { one } else { many }));
+        }
+    }
+    let last = parts.pop().unwrap_or_default();
+    if parts.is_empty() { last } else { format!("{} and {last}", parts.join(", ")) }
+}
+
+/// The name of a file's folder, which tells what is in it: a GPU's has records.
+fn folder_of(path: &Path) -> &str {
+    path.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+/// What counters of slices are refused for.
+fn slices(path: &Path, manifest: &Manifest) -> Result<Vec<String>, store::Error> {
+    let counted = store::read_slices(path)?;
+    let mut problems = counted.faults(manifest);
+    let slug = counted.gpu.slug();
+    if path.file_stem().is_none_or(|stem| stem != slug.as_str()) {
+        problems
+            .push(format!("it is of {} and belongs at verification/slices/{slug}.yaml", counted.gpu.name));
+    }
+    problems.extend(counted.stale(manifest).into_iter().map(|why| format!("stale: {why}")));
+    Ok(problems)
 }
 
 /// What a record is refused for; says what it is worth if it is not.

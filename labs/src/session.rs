@@ -229,6 +229,11 @@ pub fn cases(lab: &dyn Lab, job: &Job) -> Vec<Case> {
     lab.cases(&select(job, lab, u32::MAX, true))
 }
 
+/// The cases of a job on a GPU of this architecture, in the lab's order.
+pub fn gpu_cases(lab: &dyn Lab, job: &Job, architecture: u32) -> Vec<Case> {
+    lab.cases(&select(job, lab, architecture, false))
+}
+
 fn select(job: &Job, lab: &dyn Lab, architecture: u32, simulated: bool) -> Selection {
     let chosen = |name: &str| job.variants.is_empty() || job.variants.iter().any(|wanted| wanted == name);
     let runs_here = |needs: u32| needs <= architecture;

@@ -313,7 +313,7 @@ fn a_profiler_is_let_finish_its_log() {
         place("done.json").display(),
         place("log.csv").display()
     );
-    let seen = agree::ncu::profile(&stand_in(folder.path(), &behaviour), &job).unwrap();
+    let seen = agree::ncu::profile(&stand_in(folder.path(), &behaviour), &job, &[REDS]).unwrap();
     assert_eq!((seen.profiler.as_str(), seen.launches.len()), ("ncu 1.2.3", 3));
 }
 
@@ -322,7 +322,10 @@ fn a_profiler_is_let_finish_its_log() {
 fn a_profiler_that_fails_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let error = |behaviour: &str| {
-        format!("{:#}", agree::ncu::profile(&stand_in(folder.path(), behaviour), &small_job()).unwrap_err())
+        format!(
+            "{:#}",
+            agree::ncu::profile(&stand_in(folder.path(), behaviour), &small_job(), &[REDS]).unwrap_err()
+        )
     };
     assert_eq!(error("echo '==ERROR== not allowed' >\"$log\"; exit 1"), "ncu: not allowed");
     assert!(error("exit 1").contains("ended early"), "{}", error("exit 1"));

@@ -2,8 +2,8 @@
 //!
 //! A number's way through this crate: [`figure`] holds raw samples, [`statistics`] summarises them,
 //! [`record`] says where they come from, [`rules`] whether they may be published, [`claim`] what is said
-//! of them, [`judge`] whether that is so and [`wording`] how it is put. [`agreement`] holds the simulator against a GPU.
-//! [`store`] is the only reader and writer of the files.
+//! of them, [`judge`] whether that is so and [`wording`] how it is put. [`agreement`] holds the simulator against a GPU,
+//! [`slices`] what the GPU's own counters say of its L2. [`store`] is the only reader and writer of the files.
 
 pub mod agreement;
 pub mod cells;
@@ -17,6 +17,7 @@ pub mod published;
 pub mod record;
 pub mod rules;
 pub mod signing;
+pub mod slices;
 pub mod sources;
 pub mod statistics;
 pub mod store;

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 
 use crate::agreement::Agreement;
 use crate::record::{Record, SCHEMA};
+use crate::slices::Slices;
 
 /// What can go wrong with a file of records.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +72,11 @@ pub fn read_record(path: &Path) -> Result<Record, Error> {
 /// Reads what was compared on a GPU, as [`read_record`] reads a record.
 pub fn read_agreement(path: &Path) -> Result<Agreement, Error> {
     read_versioned(path, "agreement file")
+}
+
+/// Reads what was counted of a GPU's slices, as [`read_record`] reads a record.
+pub fn read_slices(path: &Path) -> Result<Slices, Error> {
+    read_versioned(path, "file of slices")
 }
 
 fn read_versioned<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<T, Error> {
@@ -176,7 +182,7 @@ fn readable_by_all(_file: &fs::File) -> std::io::Result<()> {
 }
 
 /// Folders of `verification/` that hold no records.
-const NO_GPUS: [&str; 4] = ["agreement", "claims", "published", "signatures"];
+const NO_GPUS: [&str; 5] = ["agreement", "claims", "published", "signatures", "slices"];
 
 /// Every record under `verification/`: `<gpu>/<stem>.yaml`, in order of path.
 pub fn record_paths(verification: &Path) -> Result<Vec<PathBuf>, Error> {
@@ -193,6 +199,11 @@ pub fn record_paths(verification: &Path) -> Result<Vec<PathBuf>, Error> {
 /// Every comparison of the simulator with a GPU under `verification/`: `agreement/<gpu>.yaml`, in order of path.
 pub fn agreement_paths(verification: &Path) -> Result<Vec<PathBuf>, Error> {
     yaml_files(&verification.join("agreement"))
+}
+
+/// Everything that was counted of GPUs' slices under `verification/`: `slices/<gpu>.yaml`, in order of path.
+pub fn slices_paths(verification: &Path) -> Result<Vec<PathBuf>, Error> {
+    yaml_files(&verification.join("slices"))
 }
 
 /// The `.yaml` files of a folder, in order of name; none if there is no such folder.

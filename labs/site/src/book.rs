@@ -148,10 +148,13 @@ fn configured(folder: &Path, options: &Options) -> Result<Config> {
     Ok(config)
 }
 
-/// Copies every record, and every comparison of the simulator with a GPU, beside the pages; gives the records' GPUs.
+/// Copies every record, every comparison of the simulator with a GPU and every GPU's counters beside the pages; gives the
+/// records' GPUs.
 fn copy_records(tree: &Tree, built: &Path) -> Result<Vec<String>> {
     let records = tree.records.iter().map(|filed| &filed.path);
-    for path in records.chain(tree.agreements.iter().map(|filed| &filed.path)) {
+    let agreements = tree.agreements.iter().map(|filed| &filed.path);
+    let slices = tree.slices.iter().map(|filed| &filed.path);
+    for path in records.chain(agreements).chain(slices) {
         let from = tree.root.join(path);
         let to = built.join(RECORDS).join(path.trim_start_matches("verification/"));
         if let Some(folder) = to.parent() {

@@ -14,6 +14,7 @@ use labs_record::manifest::Manifest;
 use labs_record::published::Published;
 use labs_record::record::Record;
 use labs_record::rules::{Status, faults, status};
+use labs_record::slices::Slices;
 use labs_record::sources::Sources;
 use labs_record::{Evidence, SCHEMA, claim_check, store};
 use serde::de::DeserializeOwned;
@@ -41,6 +42,19 @@ pub struct Tree {
     pub cell_prices: Option<Prices>,
     /// .. and what a document says of it.
     pub cell_source: Option<SourceTable>,
+    /// What GPUs' own counters say of their slices.
+    pub slices: Vec<FiledSlices>,
+}
+
+/// Counters of a GPU's slices, and where they lie.
+#[derive(Debug)]
+pub struct FiledSlices {
+    /// From the root, with slashes: `verification/slices/nvidia-h200.yaml`.
+    pub path: String,
+    /// The GPU's slug.
+    pub slug: String,
+    /// What was read.
+    pub slices: Slices,
 }
 
 /// A comparison of the simulator with a GPU, and where it lies.
@@ -137,6 +151,7 @@ impl Tree {
             optional(&verification.join("native_or_cas_source.yaml"), "document's table")?;
         let pair = cells.as_ref().zip(cell_source.as_ref());
         refuse("native_or_cas_source.yaml", pair.map(|(cells, source)| source.faults(cells)))?;
+        let slices = read_slices(root, &verification, &manifest)?;
         let root = root.to_owned();
         Ok(Tree {
             root,
@@ -149,6 +164,7 @@ impl Tree {
             cells,
             cell_prices,
             cell_source,
+            slices,
         })
     }
 
@@ -173,6 +189,11 @@ impl Tree {
     /// The comparison of the simulator with a GPU.
     pub fn agreement(&self, gpu: &str) -> Option<&FiledAgreement> {
         self.agreements.iter().find(|filed| filed.slug == gpu)
+    }
+
+    /// The counters of a GPU's slices.
+    pub fn slices(&self, gpu: &str) -> Option<&FiledSlices> {
+        self.slices.iter().find(|filed| filed.slug == gpu)
     }
 
     /// The newest record of a lab, by the start of its last sitting.
@@ -298,6 +319,24 @@ fn read_agreements(root: &Path, verification: &Path, manifest: &Manifest) -> Res
             bail!("`{shown}` can't be used: {}; restore the file as it was made", faults.join("; "));
         }
         all.push(FiledAgreement { path: shown, slug, agreement });
+    }
+    Ok(all)
+}
+
+fn read_slices(root: &Path, verification: &Path, manifest: &Manifest) -> Result<Vec<FiledSlices>> {
+    let mut all = Vec::new();
+    for path in store::slices_paths(verification)? {
+        let slices = store::read_slices(&path)?;
+        let (shown, slug) = (relative(root, &path), slices.gpu.slug());
+        let mut faults = slices.faults(manifest);
+        let place = format!("verification/slices/{slug}.yaml");
+        if place != shown {
+            faults.push(format!("it is of {} and belongs at `{place}`", slices.gpu.name));
+        }
+        if !faults.is_empty() {
+            bail!("`{shown}` can't be used: {}; restore the file as it was made", faults.join("; "));
+        }
+        all.push(FiledSlices { path: shown, slug, slices });
     }
     Ok(all)
 }

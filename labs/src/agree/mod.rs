@@ -93,7 +93,7 @@ fn on_this_machine(setting: &Setting, lab: &'static dyn Lab) -> Result<LabAgreem
     let image = code::pinned_cubin(&setting.root, lab.stem(), setting.device.architecture)?;
     let hashes = verify::machine_code(&image, lab, &setting.manifest, setting.device.architecture)?;
     let profile = |job: &Job| match &setting.profiler {
-        Some(program) => ncu::profile(program, job),
+        Some(program) => ncu::profile(program, job, &ncu::COUNTERS.map(|(name, _)| name)),
         None => Err(failed("ncu is not on this machine")),
     };
     let hardware = Hardware { run: &run::on_gpu, profile: &profile };

@@ -46,19 +46,18 @@ pub struct Profiled {
     pub counted: BTreeMap<String, u64>,
 }
 
-/// Runs a job that only checks under ncu, which looks at the launches that are checked, one after the other. The GPU's
+/// Runs a job that only checks under ncu, which reads these counters of the launches that are checked, one after the other. The GPU's
 /// clocks are left alone, and nothing of the run's times is kept.
 ///
 /// # Errors
 /// A profiler that does not run, may not read the counters, or writes what can't be read.
-pub fn profile(program: &Path, job: &Job) -> Result<Seen> {
+pub fn profile(program: &Path, job: &Job, counters: &[&str]) -> Result<Seen> {
     let log = tempfile::NamedTempFile::new().context("no temporary file for ncu")?;
-    let names: Vec<&str> = COUNTERS.iter().map(|(name, _)| *name).collect();
     let mut command = Command::new(program);
     command
         .env("LC_ALL", "C")
         .args(["--clock-control", "none", "--profile-from-start", "off"])
-        .args(["--csv", "--print-units", "base", "--metrics", &names.join(",")])
+        .args(["--csv", "--print-units", "base", "--metrics", &counters.join(",")])
         .arg("--log-file")
         .arg(log.path())
         .arg(std::env::current_exe().context("cannot find this program's own file")?)

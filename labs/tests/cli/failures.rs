@@ -250,5 +250,9 @@ labs: no NVIDIA driver on this machine (its library libcuda was not found); inst
 
 "#]]);
     }
+    labs_in(folder.path(), &["slices"]).code(3).stdout_eq("").stderr_eq(str![[r#"
+labs: no NVIDIA driver on this machine (its library libcuda was not found); install the driver, or use `--backend sim`
+
+"#]]);
     assert_eq!(fs::read_dir(folder.path().join("verification")).unwrap().count(), 0);
 }

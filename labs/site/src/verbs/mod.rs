@@ -10,8 +10,10 @@ mod code;
 mod figures;
 mod foot;
 mod lists;
+mod map;
 mod model;
 mod selection;
+mod slices;
 mod sources;
 mod tables;
 mod verdicts;
@@ -40,12 +42,14 @@ const INLINE: [(&str, Verb); 6] = [
 ];
 
 /// Verbs that print a block.
-const BLOCKS: [(&str, Verb); 25] = [
+const BLOCKS: [(&str, Verb); 27] = [
     ("table", tables::table),
     ("published", tables::published),
     ("output", tables::output),
     ("chart", chart::chart),
     ("bits", bits::bits),
+    ("line_map", map::line_map),
+    ("slices", slices::slices),
     ("claim", claims::claim),
     ("claims", claims::claims),
     ("verdicts", verdicts::verdicts),

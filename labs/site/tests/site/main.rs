@@ -9,3 +9,4 @@ mod fixtures;
 mod pages;
 mod program;
 mod refusals;
+mod slices;
