@@ -41,7 +41,7 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Hold the simulator against this GPU: results, and requests to memory where ncu is found
     Agree(AgreeArgs),
-    /// Read this GPU's counters of its L2 slices by ncu, for one launch of each of some variants
+    /// Read this GPU's counters of its L2 slices by ncu, one launch a variant
     Slices,
     /// Look after the records; needs no GPU
     #[command(subcommand)]

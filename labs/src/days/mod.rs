@@ -11,6 +11,7 @@ pub mod day31_placement;
 pub mod day32_no_return;
 pub mod day34_aggregation;
 pub mod day33_slice_map;
+pub mod day34_aggregation;
 pub mod day35_filter;
 pub mod day36_compaction;
 pub mod day37_litmus;

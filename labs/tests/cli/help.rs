@@ -37,7 +37,7 @@ Commands:
   exercise  Check your own kernel in kernels/exercises/: results, then counts against the goal
   verify    Measure on this GPU by the rules and write verification/<gpu>/
   agree     Hold the simulator against this GPU: results, and requests to memory where ncu is found
-  slices    Read this GPU's counters of its L2 slices by ncu, for one launch of each of some variants
+  slices    Read this GPU's counters of its L2 slices by ncu, one launch a variant
   records   Look after the records; needs no GPU
   model     Hold the queue model's predictions against the records of a GPU
   doctor    Show what this machine has, what each missing thing costs, and the line that installs it
