@@ -9,7 +9,6 @@ pub mod day29_histogram;
 pub mod day30_determinism;
 pub mod day31_placement;
 pub mod day32_no_return;
-pub mod day34_aggregation;
 pub mod day33_slice_map;
 pub mod day34_aggregation;
 pub mod day35_filter;
