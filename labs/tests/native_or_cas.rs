@@ -75,7 +75,7 @@ fn cpu_cells_are_what_both_compilers_make() {
 #[test]
 fn spirv_cells_are_what_glslang_makes() {
     if there_are(&["glslangValidator", "spirv-dis", "spirv-cross"]) {
-        same(&spirv::columns().unwrap());
+        same(&spirv::columns(&root()).unwrap());
     }
 }
 

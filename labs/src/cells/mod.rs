@@ -75,7 +75,7 @@ pub fn make(root: &Path) -> Result<Cells> {
     let mut columns = cuda::columns(root)?;
     columns.extend(amdgpu::columns()?);
     columns.extend(cpu::columns()?);
-    columns.extend(spirv::columns()?);
+    columns.extend(spirv::columns(root)?);
     Ok(table(&columns))
 }
 

@@ -15,6 +15,8 @@ const COMPILER: &str = "glslangValidator";
 const DISASSEMBLER: &str = "spirv-dis";
 const TRANSLATOR: &str = "spirv-cross";
 const OPTIONS: [&str; 3] = ["-V", "--target-env", "vulkan1.3"];
+/// Where shaders are kept in the workshop.
+const SHADERS: &str = "shaders";
 const METAL_OPTIONS: [&str; 3] = ["--msl", "--msl-version", "30100"];
 
 /// Extensions of GLSL beyond the core's 32-bit integers.
@@ -29,8 +31,9 @@ const EXTENSIONS: [&str; 4] = [
 ///
 /// # Errors
 /// A tool is missing; an operation that GLSL has is refused; code holds no atomic instruction.
-pub fn columns() -> Result<[Column; 2]> {
+pub fn columns(root: &Path) -> Result<[Column; 2]> {
     let workshop = Workshop::open()?;
+    std::fs::create_dir(workshop.path().join(SHADERS)).context("no folder for the shaders")?;
     let (mut spirv, mut metal) = (BTreeMap::new(), BTreeMap::new());
     for key in Cells::wanted(Backend::Spirv) {
         let (demand, translation) = row(&workshop, key).with_context(|| name(key))?;
@@ -45,7 +48,7 @@ pub fn columns() -> Result<[Column; 2]> {
         compiler: compiler.clone(),
         from: from.clone(),
         read_by: version(DISASSEMBLER)?,
-        extent: "compiled".to_owned(),
+        extent: run_here(&workshop, root)?,
     };
     let translations = Target {
         name: "msl3.1".to_owned(),
@@ -56,6 +59,51 @@ pub fn columns() -> Result<[Column; 2]> {
         extent: "translated, not compiled: Apple's compiler does not run here".to_owned(),
     };
     Ok([(demands, spirv), (translations, metal)])
+}
+
+/// Runs the shaders on a Vulkan driver for the CPU, where there is one, and checks what they leave in memory. Gives how
+/// far the evidence goes.
+///
+/// # Errors
+/// A result is wrong, or the check lets a wrong one pass.
+fn run_here(workshop: &Workshop, root: &Path) -> Result<String> {
+    let Some((said, good)) = vulkan(workshop, root, SHADERS)? else {
+        return Ok("compiled, not run: python3 is missing".to_owned());
+    };
+    if said.lines().any(|line| line.starts_with("wrong")) {
+        anyhow::bail!("on a Vulkan driver: {}", said.trim());
+    }
+    let Some(line) = said.lines().last().filter(|_| good) else {
+        return Ok("compiled, not run: no Vulkan driver for the CPU, or no binding to it".to_owned());
+    };
+    // An addition under a subtraction's name must be found out.
+    let control = workshop.path().join("control");
+    std::fs::create_dir(&control)?;
+    std::fs::copy(
+        workshop.path().join(SHADERS).join("add_i32_global_unused.spv"),
+        control.join("sub_i32_global_unused.spv"),
+    )?;
+    match vulkan(workshop, root, "control")? {
+        Some((said, false)) if said.starts_with("wrong") => Ok(line.to_owned()),
+        _ => anyhow::bail!("scripts/vulkan_cells.py takes an addition for a subtraction"),
+    }
+}
+
+/// What the script says of a folder's shaders, and whether it ended well; none without Python.
+fn vulkan(workshop: &Workshop, root: &Path, folder: &str) -> Result<Option<(String, bool)>> {
+    // The program runs in the workshop.
+    let root = std::path::absolute(root).context("no current folder")?;
+    // Python's binding to Vulkan lies where scripts/native-or-cas puts it.
+    let output = std::process::Command::new("python3")
+        .arg(root.join("scripts/vulkan_cells.py"))
+        .arg(folder)
+        .current_dir(workshop.path())
+        .env("PYTHONPATH", root.join(".vulkan"))
+        .output();
+    let said = output
+        .ok()
+        .map(|output| (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.success()));
+    Ok(said)
 }
 
 /// SPIRV-Cross does not know its own version; Debian does.
@@ -75,18 +123,19 @@ fn row(workshop: &Workshop, key: Key) -> Result<(Found, Found)> {
     };
     workshop.write("cell.comp", &shader(key, spelled))?;
     let mut arguments = OPTIONS.to_vec();
-    arguments.extend(["cell.comp", "-o", "cell.spv"]);
+    let shader = format!("{SHADERS}/{}.spv", name(key));
+    arguments.extend(["cell.comp", "-o", &shader]);
     let compiled = command(COMPILER, &arguments, workshop.path())?;
     if !compiled.status.success() {
         let said = String::from_utf8_lossy(&compiled.stdout).into_owned();
         let error = said.lines().find(|line| line.contains("ERROR")).unwrap_or("no word of why");
         anyhow::bail!("{COMPILER} refuses it: {error}");
     }
-    let text = run(DISASSEMBLER, &["--no-color", "cell.spv"], workshop.path())?;
+    let text = run(DISASSEMBLER, &["--no-color", &shader], workshop.path())?;
     let listing = assembly(Dialect::Spirv, &text).remove("main").unwrap_or_default();
     let answer = listing.answer(operation).context("it holds no atomic instruction")?;
     let demand = Found { needs: needs(&text), ..Found::read(answer, spelled) };
-    Ok((demand, translation(workshop, operation, spelled)?))
+    Ok((demand, translation(workshop, &shader, operation, spelled)?))
 }
 
 /// Capabilities beyond the one of every shader.
@@ -95,9 +144,9 @@ fn needs(text: &str) -> Vec<String> {
     words.map(|word| word.trim().to_owned()).filter(|word| word != "Shader").collect()
 }
 
-fn translation(workshop: &Workshop, operation: Operation, spelled: Spelling) -> Result<Found> {
+fn translation(workshop: &Workshop, shader: &str, operation: Operation, spelled: Spelling) -> Result<Found> {
     let mut arguments = METAL_OPTIONS.to_vec();
-    arguments.push("cell.spv");
+    arguments.push(shader);
     let output = command(TRANSLATOR, &arguments, workshop.path())?;
     let text = String::from_utf8_lossy(&output.stdout);
     let said = String::from_utf8_lossy(&output.stderr);
