@@ -2,14 +2,14 @@
 
 use anyhow::Result;
 use labs_record::claim::FigureRef;
-use labs_record::figure::{At, Coordinate, Kind, Unit};
+use labs_record::figure::{Coordinate, Kind, Unit};
 use labs_record::manifest::{FigureEntry, Rate};
 use labs_record::record::Outcome;
 
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::baseline;
 use crate::exercise::Exercise;
-use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Simulated, TableOf, Variant};
+use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Simulated, Variant};
 use crate::measure::{Bench, Cache, Work};
 use crate::results::{Like, Values};
 
@@ -167,10 +167,6 @@ impl Lab for Lookback {
     fn headline(&self) -> FigureRef {
         let at = [("cache".to_owned(), Cache::Cold.place())].into();
         FigureRef { figure: "time".to_owned(), variant: None, at }
-    }
-
-    fn table(&self, at: &At) -> TableOf {
-        TableOf::first_axis(self, at)
     }
 
     fn exercise(&self) -> Option<Exercise> {
