@@ -319,6 +319,12 @@ pub trait Lab: Sync {
         None
     }
 
+    /// Where compute-sanitizer looks, which slows a launch down a hundredfold: every kernel, at sizes of nothing, one short
+    /// of a block, and one past many blocks. An axis that is not here has its defaults.
+    fn sanitized(&self) -> BTreeMap<String, Vec<Coordinate>> {
+        [("size".to_owned(), [0, 255, 65_537].map(Coordinate::Number).to_vec())].into()
+    }
+
     /// What to measure.
     fn cases(&self, selection: &Selection) -> Vec<Case> {
         selection.cases()

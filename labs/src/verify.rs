@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use labs_record::manifest::{KernelHashes, Manifest};
 use labs_record::record::{Instruction, Outcome, Record, Sanitizer};
 use labs_record::rules::{self, SESSIONS, Status};
-use labs_record::{Coordinate, store};
+use labs_record::store;
 
 use crate::backend::Backend as _;
 use crate::backend::cuda::Cuda;
@@ -19,9 +19,6 @@ use crate::session::{Job, Report};
 use crate::toolchain::cubin;
 use crate::toolchain::disassembly::Disassembler;
 use crate::{baseline, code, run, sources, tools};
-
-/// Sizes at which compute-sanitizer looks: nothing, one short of a block, and one past many blocks.
-const SANITIZED_SIZES: [u64; 3] = [0, 255, 65_537];
 
 /// What a verification works with.
 struct Setting {
@@ -268,7 +265,7 @@ fn sanitize(setting: &Setting, lab: &dyn Lab) -> Result<BTreeMap<String, Sanitiz
     };
     let mut job = job(lab, 1);
     job.only_check = true;
-    job.places.insert("size".to_owned(), SANITIZED_SIZES.map(Coordinate::Number).to_vec());
+    job.places = lab.sanitized();
     job.variants = correct.iter().map(|name| (*name).to_owned()).collect();
     let together = tools::sanitize(sanitizer, &job)?;
     if !matches!(together, Sanitizer::Found(_)) {

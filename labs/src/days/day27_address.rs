@@ -5,6 +5,8 @@ mod deal;
 mod exercise;
 mod sweeps;
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use labs_record::claim::FigureRef;
 use labs_record::figure::{At, Coordinate, Kind, Unit};
@@ -167,6 +169,12 @@ impl Lab for Address {
 
     fn exercise(&self) -> Option<Exercise> {
         Some(exercise::EXERCISE)
+    }
+
+    fn sanitized(&self) -> BTreeMap<String, Vec<Coordinate>> {
+        // The sweep that has every kernel.
+        let sizes = [0, 255, 65_537].map(Coordinate::Number).to_vec();
+        [("sweep".to_owned(), vec!["operation".into()]), ("size".to_owned(), sizes)].into()
     }
 
     fn cases(&self, selection: &Selection) -> Vec<Case> {

@@ -12,13 +12,17 @@ const BLOCK: f64 = 256.0;
 /// The counters of day29.
 const BINS: f64 = 256.0;
 
-/// The figures that are predicted: single launches whose input is not in the L2 where both were measured, and updates.
+/// The figures that are predicted: single launches, with an input that is not in the L2 where that was measured, and
+/// updates.
 pub(super) fn predicts(lab: &str, figure: &Figure) -> bool {
     let at = |axis: &str, place: &str| figure.at.get(axis) == Some(&Coordinate::from(place));
     match lab {
         "day26_sum" => figure.name == "time" && at("cache", "cold") && at("launches", "single"),
         "day28_cas_loop" => figure.name == "update_time" && at("words", "one"),
-        "day29_histogram" => figure.name == "time" && at("cache", "cold"),
+        "day29_histogram" => {
+            let queued = ["global_atomic", "padded_bins"].map(Some).contains(&figure.variant.as_deref());
+            figure.name == "time" && at("cache", if queued { "hot" } else { "cold" })
+        }
         _ => figure.name == "time" && at("launches", "single"),
     }
 }
@@ -64,6 +68,9 @@ fn sum(record: &Record, figure: &Figure, variant: &str, n: f64, constants: &Cons
             "the steps of a block's fold, and that they take turns with its reads"
         }
         "two_pass" => "the second launch",
+        "shared_privatised" => {
+            "how many contend at a time: the constant's threads add without a pause, these once each"
+        }
         _ => "",
     };
     Some(launch(4.0 * n, blocks, queues, leaves_out))
@@ -77,7 +84,11 @@ fn update(figure: &Figure, variant: &str, constants: &Constants) -> Option<Deman
         _ => return None,
     };
     let queues = vec![("one address", number(figure, "contenders")? * constants.add_u32_ns)];
-    let leaves_out = if dependent { "" } else { "how often one thread can send an add" };
+    let leaves_out = if dependent {
+        "the loop around the add, which reads a clock"
+    } else {
+        "how often one thread can send an add"
+    };
     Some(Demand { bytes: 0.0, blocks: 0.0, launch: false, dependent, queues, leaves_out })
 }
 
@@ -103,9 +114,10 @@ fn histogram(
         "padded_bins" => {
             (vec![busiest, ("256 lines", n * constants.padded_ns)], "skew short of the busiest bin")
         }
-        "block_private" | "wide_loads" => {
-            (vec![own, flush], "that adds to other words of a block are not those to one")
-        }
+        "block_private" | "wide_loads" => (
+            vec![own, flush],
+            "that adding 1 has an instruction of its own, `ATOMS.POPC.INC`, and that a block adds to many words",
+        ),
         // Copies, runs and matches send fewer adds than bytes, and how many hangs on the input.
         _ => return None,
     };

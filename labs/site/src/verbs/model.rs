@@ -125,7 +125,7 @@ fn misses(lab: &str, all: &[Prediction]) -> String {
             variants.iter().map(|name| format!("<code>{}</code>", html::escape(name))).collect();
         let why = match *reason {
             "" => "the model does not explain it".to_owned(),
-            reason => format!("the model leaves out {}", html::escape(reason)),
+            reason => format!("the model leaves out {}", html::with_code(reason)),
         };
         format!("<li>{}: {why}.</li>", names.join(", "))
     });
