@@ -5,6 +5,8 @@ mod exercise;
 mod hot;
 mod map;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use anyhow::Result;
 use labs_record::claim::FigureRef;
 use labs_record::figure::{At, Coordinate, Kind, Unit};
@@ -192,6 +194,16 @@ impl Lab for SliceMap {
 
     fn simulated(&self) -> crate::lab::Simulated {
         crate::lab::Simulated::Results
+    }
+
+    fn sanitized(&self) -> BTreeMap<String, Vec<Coordinate>> {
+        let numbers = [("lines", 40), ("buckets", 8), ("stride", 4096), ("hot_blocks", 2)];
+        let words = [("slice".to_owned(), vec!["same".into()])];
+        numbers
+            .map(|(axis, place)| (axis.to_owned(), vec![Coordinate::Number(place)]))
+            .into_iter()
+            .chain(words)
+            .collect()
     }
 
     fn headline(&self) -> FigureRef {
@@ -425,7 +437,7 @@ fn pairs(bench: &mut Bench<'_>, case: &Case, classes: &Classes) -> Result<()> {
 
 /// The first line of every class hot at once: as many as there are slices, none with two.
 fn one_a_class(bench: &mut Bench<'_>, case: &Case, classes: &Classes) -> Result<()> {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let first = |line: &u32| classes[*line as usize].is_some_and(|class| seen.insert(class));
     let lines: Vec<u32> = (0..classes.len() as u32).filter(first).collect();
     if lines.is_empty() {
