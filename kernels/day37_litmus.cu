@@ -71,7 +71,7 @@ static __device__ __forceinline__ void wait_cycles(u32 cycles) {
 
 // Blocks in an order of their own, so that those of a team are not neighbours.
 static __device__ __forceinline__ u32 numbered(const Setting& s) {
-    return static_cast<u32>(u64(blockIdx.x) * s.shuffle % s.testers);
+    return blockIdx.x * s.shuffle % s.testers;
 }
 
 struct Role {
