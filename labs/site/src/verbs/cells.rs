@@ -360,3 +360,34 @@ fn rate(price: &Price) -> String {
     };
     format!("<span class=\"whole\">{}</span>", html::escape(&text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_processor_stand_together() {
+        let all = ["sm_75", "sm_80", "gfx906 agent", "gfx906 system", "gfx942 agent", "gfx942 system"];
+        let names = |targets: &[&str]| {
+            let targets: Vec<String> = targets.iter().map(|name| (*name).to_owned()).collect();
+            shortened(&targets, &all)
+        };
+        assert_eq!(names(&["sm_75", "sm_80"]), "sm_75, 80");
+        assert_eq!(names(&["gfx906 agent", "gfx906 system", "gfx942 agent"]), "gfx906, gfx942 agent");
+        assert_eq!(names(&["gfx942 system"]), "gfx942 system");
+    }
+
+    #[test]
+    fn a_rate_that_sessions_disagree_on_is_a_range() {
+        let price = |samples: &[f64]| Price {
+            operation: Operation::Add,
+            scalar: Scalar::U32,
+            old: Old::Unused,
+            addresses: 1,
+            threads: 32,
+            per_second: samples.iter().map(|sample| vec![*sample]).collect(),
+        };
+        assert_eq!(rate(&price(&[1e9, 1.01e9, 1.02e9])), "<span class=\"whole\">1.01 G/s</span>");
+        assert_eq!(rate(&price(&[1e9, 1.2e9, 1.1e9])), "<span class=\"whole\">1.00 G/s to 1.20 G/s</span>");
+    }
+}
