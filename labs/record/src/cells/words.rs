@@ -243,8 +243,6 @@ pub enum Spelling {
     /// As one operation of the language, perhaps on the bits of an integer as wide, or by adding the negative.
     #[default]
     Function,
-    /// In inline assembly: the machine has it and the language no name for it.
-    Assembly,
     /// As a compare-and-swap loop, since the language has no such operation.
     Loop,
 }
