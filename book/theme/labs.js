@@ -69,6 +69,9 @@
       throw new Error(`${name} is not JSON (${error.message}). Write it anew with --format json --out ${name}.`);
     }
     const is = (value) => value !== null && typeof value === 'object';
+    if (is(record) && record.backend === 'simulator') {
+      throw new Error(`${name} comes from the simulator, which gives counts and no times. Run the lab on a GPU, with --backend cuda.`);
+    }
     if (!is(record) || typeof record.lab !== 'string' || !Array.isArray(record.figures)) {
       throw new Error(`${name} is no result of labs: it has no lab and figures. cargo labs day26 --format json --out ${name} writes one.`);
     }

@@ -106,6 +106,7 @@ async function ownPoints(browser, origin) {
   await open('{"schema": 1, "lab"', 'is not JSON', 0);
   await open('[1, 2, 3]', 'is no result of labs', 0);
   await open('null', 'is no result of labs', 0);
+  await open('{"lab": "day26_sum", "backend": "simulator", "counts": []}', 'comes from the simulator', 0);
   await open(JSON.stringify({ ...record, schema: 2 }), 'is of schema 2', 0);
   await open(JSON.stringify({ ...record, lab: 'day27_address' }), 'open it on that lab', 0);
   await open(JSON.stringify({ ...record, figures: [{ name: 'time' }] }), 'cut or edited', 0);
