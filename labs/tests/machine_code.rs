@@ -10,6 +10,8 @@ use labs::toolchain::cache::Cache;
 use labs::toolchain::disassembly::{Disassembler, Function};
 use labs::toolchain::nvrtc::{Header, Nvrtc, Program, Target};
 use labs::toolchain::{Architecture, Missing};
+use labs_record::manifest::Manifest;
+use labs_record::store;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -118,6 +120,19 @@ fn replies_are_asked_for_where_day32_says() {
     assert_eq!(differing(&functions, &NO_RETURN), Vec::<String>::new());
     let wrong: [(&str, &[&str]); 2] = [("add_kept", &["REDG.E.ADD"]), ("absent", &["REDG.E.ADD"])];
     assert_eq!(differing(&functions, &wrong).len(), 2);
+}
+
+/// Whoever leaves the old value writes one of two kernels, by the address: each group is one machine code, to the bit.
+#[test]
+fn who_leaves_the_old_value_writes_one_of_two_kernels() {
+    let manifest: Manifest = store::read(&root().join("kernels/manifest.yaml"), "manifest").unwrap();
+    let code = &manifest.code["day32_no_return"]["sm_90"];
+    let global = ["add_unused", "add_shown", "ptx_red", "ptx_atom_unused"].map(|kernel| &code[kernel]);
+    let generic = ["ref_unused", "builtin_unused", "ptx_atom_generic"].map(|kernel| &code[kernel]);
+    assert!(global.iter().all(|hash| *hash == global[0]), "{global:?}");
+    assert!(generic.iter().all(|hash| *hash == generic[0]), "{generic:?}");
+    assert_ne!(global[0], generic[0]);
+    assert_ne!(&code["add_kept"], global[0]);
 }
 
 /// The destination of an atomic that nobody reads is the register that forgets; one that is read has another.

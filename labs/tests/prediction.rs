@@ -72,7 +72,7 @@ fn seen(instructions: &[&Instruction]) -> Seen {
 
 /// The machine instruction as predictions spell it.
 fn machine(opcode: &str) -> String {
-    let known = ["ATOMS.POPC.INC", "ATOMS.CAST.SPIN", "ATOMS", "ATOMG", "ATOM"];
+    let known = ["REDAS", "UBLKRED", "ATOMS.POPC.INC", "ATOMS.CAST.SPIN", "ATOMS", "ATOMG", "ATOM"];
     known.iter().find(|name| opcode.starts_with(**name)).map_or("RED".to_owned(), |name| (*name).to_owned())
 }
 

@@ -139,7 +139,7 @@ const NO_RETURN: [Refutation; 18] = [
     ("reply_costs_scattered", "throughput", "add_unused", "scattered", 0.5),
     ("shown_is_unused", "time", "add_shown", "scattered", 1.3),
     ("kept_is_used", "throughput", "add_kept", "lines", 2.0),
-    ("generic_is_why", "time", "builtin_unused", "word", 1.2),
+    ("generic_is_why", "time", "builtin_unused", "lines", 1.2),
     ("generic_is_why", "time", "ptx_atom_generic", "lines", 0.5),
     ("generic_is_why", "time", "ptx_atom_unused", "lines", 2.0),
     ("generic_costs", "throughput", "ref_unused", "lines", 2.0),

@@ -37,7 +37,8 @@ pub struct SitePrediction {
     /// How the warp's lanes are folded.
     pub folding: Folding,
     /// The machine instruction's name: `RED`, `ATOMG`, `ATOM` (generic address), `ATOMS`,
-    /// `ATOMS.POPC.INC`, `ATOMS.CAST.SPIN`. On sm_90 and up the disassembler spells RED as `REDG`.
+    /// `ATOMS.POPC.INC`, `ATOMS.CAST.SPIN`, `REDAS` (asynchronous), `UBLKRED` (bulk). On sm_90 and up the disassembler
+    /// spells RED as `REDG`.
     pub machine: &'static str,
     /// A reply comes back from memory.
     pub returns: bool,
@@ -67,7 +68,7 @@ pub(crate) fn predict_code(code: &Code, parts: &Parts, sm: u32) -> Vec<SitePredi
                 op,
                 folding,
                 machine,
-                returns: machine != "RED",
+                returns: !matches!(machine, "RED" | "REDAS" | "UBLKRED"),
                 loops,
             };
             match &instr.op {
@@ -78,7 +79,7 @@ pub(crate) fn predict_code(code: &Code, parts: &Parts, sm: u32) -> Vec<SitePredi
                     let loops = atomic.ty.bytes() == 2 || machine == "ATOMS.CAST.SPIN";
                     Some(site(atomic.op, folding, machine, loops))
                 }
-                Op::Bulk(bulk) => Some(site(bulk.op, Folding::None, "RED", false)),
+                Op::Bulk(bulk) => Some(site(bulk.op, Folding::None, "UBLKRED", false)),
                 _ => None,
             }
         })
@@ -128,8 +129,7 @@ fn machine(atomic: &Atomic, used: bool, folding: Folding) -> &'static str {
     let swaps = matches!(atomic.op, AtomicOp::Exchange | AtomicOp::CompareAndSwap);
     let acquires = matches!(atomic.order, Order::Acquire | Order::AcqRel);
     match atomic.at.space {
-        // REDAS; beside it UBLKRED, the bulk reduction.
-        Space::Shared if atomic.asynchronous => "RED",
+        Space::Shared if atomic.asynchronous => "REDAS",
         Space::Shared if folding == Folding::Address => "ATOMS.POPC.INC",
         // 16 bits: a loop around a compare-and-swap of the word they are in.
         Space::Shared if atomic.ty.bytes() == 2 => "ATOMS",

@@ -61,7 +61,8 @@ fn a_bulk_reduction_adds_word_by_word() {
     let report = bench.launch("bulk", 5, 64, &[Arg::Ptr(out), Arg::U32(40)]).unwrap();
     let expected: Vec<u32> = (0..64).map(|i| 7 + if i < 40 { 5 * i } else { 0 }).collect();
     assert_eq!(bench.read(out, 64), expected);
-    assert_eq!((report.global_atomics_asked(), report.global_red_requests()), (200, 5));
+    assert_eq!(report.global_atomics_asked(), 200);
+    assert_eq!((report.global_red_requests(), report.global_atom_requests()), (0, 0), "it takes another way");
     assert_eq!((report.global_atomics.longest_queue, report.global_atomics.addresses), (5, 40));
     bench.launch("bulk", 1, 64, &[Arg::Ptr(out), Arg::U32(0)]).unwrap();
     assert_eq!(bench.read(out, 64), expected);

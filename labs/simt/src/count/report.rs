@@ -130,9 +130,10 @@ impl Report {
         self.sum(|s| s.kind == SiteKind::Store, |s| s.sectors)
     }
 
-    /// Warp-level global atomics predicted to be RED: no reply is sent.
+    /// Warp-level global atomics predicted to be RED: no reply is sent. A bulk reduction is none: it takes another way.
     pub fn global_red_requests(&self) -> u64 {
-        self.sum(|s| is_atomic(s) && s.prediction.as_ref().is_some_and(|p| !p.returns), |s| s.global_requests)
+        let is_red = |s: &SiteCounts| s.prediction.as_ref().is_some_and(|p| p.machine == "RED");
+        self.sum(|s| is_atomic(s) && is_red(s), |s| s.global_requests)
     }
 
     /// Warp-level global atomics predicted to be ATOM: a reply comes back.
