@@ -213,6 +213,7 @@ impl Slices {
                 stale.push(format!("{name}: kernel `{}` now has other machine code", launch.kernel));
             }
         }
+        stale.dedup();
         stale
     }
 }

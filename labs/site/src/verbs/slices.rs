@@ -2,7 +2,7 @@
 
 use labs_record::agreement::place;
 use labs_record::slices::{CountedLaunch, Slices};
-use labs_record::table::EMPTY;
+use labs_record::table::{EMPTY, coordinate};
 use labs_record::units;
 
 use super::foot::file_link;
@@ -45,7 +45,7 @@ pub(super) fn slices(page: &Page, arguments: &mut Arguments) -> Result<String, S
     let caption = format!("How one launch falls on the slices of {name}, by the GPU’s own counters");
     Ok(format!(
         "{mark}<p>{}</p><figure class=\"chart\"><div class=\"chart-scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Slices at work\">{}</div>\
-         <figcaption><span>Slices that are as busy as the busiest would have done it all: cycles with input of all atomic units over those of the busiest</span>\
+         <figcaption><span>Slices at work: input cycles of all atomic units over those of the busiest</span>\
          <span class=\"note\">{note}</span></figcaption></figure><div class=\"words\">{}</div>",
         sentence(counted, classes(page, &lab, &figure)),
         drawing(counted, &page.id("slices")),
@@ -126,13 +126,20 @@ fn short_place(launch: &CountedLaunch, all: &[CountedLaunch]) -> String {
     place(&at)
 }
 
+/// As [`short_place`], and the size where that says nothing.
+fn table_place(launch: &CountedLaunch, all: &[CountedLaunch]) -> String {
+    let short = short_place(launch, all);
+    let size = launch.at.get("size").filter(|_| short.is_empty());
+    size.map_or(short, |size| format!("size {}", coordinate(size)))
+}
+
 fn rows(counted: &Slices) -> Vec<Vec<String>> {
     let number = |n: Option<u64>| n.map_or(EMPTY.to_owned(), |n| units::count(n as f64));
     let row = |launch: &CountedLaunch| {
         let input = launch.input();
         vec![
             format!("<code>{}</code>", html::escape(&name_of(launch))),
-            html::escape(&place(&launch.at)),
+            html::escape(&table_place(launch, &counted.launches)),
             number(launch.sent()),
             number(launch.arrived()),
             number(launch.arrived_at_busiest()),
