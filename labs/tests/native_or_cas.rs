@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use labs::cells::{self, Column, amdgpu, cpu, cuda, spirv};
+use labs::cells::{self, Column, amdgpu, cpu, cuda, price, spirv};
 use labs::toolchain::Architecture;
 use labs::toolchain::nvrtc::Nvrtc;
-use labs_record::cells::{CellVerdict, Cells, Operation, Spelling};
+use labs_record::cells::{CellVerdict, Cells, Operation, Prices, Spelling};
 use labs_record::store;
 
 fn root() -> PathBuf {
@@ -76,6 +76,26 @@ fn cpu_cells_are_what_both_compilers_make() {
 fn spirv_cells_are_what_glslang_makes() {
     if there_are(&["glslangValidator", "spirv-dis", "spirv-cross"]) {
         same(&spirv::columns(&root()).unwrap());
+    }
+}
+
+#[test]
+fn every_row_with_a_price_is_priced_and_its_kernel_compiles() {
+    let prices: Prices = store::read(&root().join(price::FILE), "list of prices").unwrap();
+    let rows: Vec<_> = price::rows().collect();
+    for (operation, scalar, old) in &rows {
+        for addresses in [1, 1_024] {
+            let key = (*operation, *scalar, *old, addresses);
+            assert!(prices.prices.iter().any(|price| price.key() == key), "{key:?} has no price");
+        }
+    }
+    assert_eq!(prices.prices.len(), 2 * rows.len());
+    match price::code(&root(), Architecture(90)) {
+        Ok(image) => assert!(image.starts_with(b"\x7fELF")),
+        Err(error) => {
+            assert!(std::env::var_os("HOT_ADDRESSES_REQUIRE_TOOLCHAIN").is_none(), "{error:#}");
+            eprintln!("SKIPPED, not passed: {error:#}");
+        }
     }
 }
 
