@@ -33,7 +33,7 @@ const MASK: &str = "the active mask is one value a warp, and ptxas keeps it in a
 const LEADER: &str = "ptxas sees that the first lane alone adds, the prediction does not: a full warp never comes \
     there, and the count is the same";
 const THREAD: &str = "in a loop ptxas does not fold, and thread 0 alone adds where it could; where a fence may come after an \
-    add whose old value nobody uses, ptxas asks for the reply all the same, so that the fence has something to wait for";
+    add whose old value nobody uses, ptxas asks for the reply all the same";
 
 /// What machine code shows at one source line: its atomics by name, and how they are folded.
 #[derive(Debug, PartialEq, Eq)]
