@@ -10,6 +10,7 @@
 // block_index     wrong: the block's index, not a ticket, says which tile it scans
 // warp_window     a warp looks at 32 tiles at once
 // separate_warp   the warp that looks back holds no elements and begins while the others load; nothing needs a reset
+// held_in_shared  the same with twice the elements a thread: most of them wait in shared memory
 //
 // Reference:
 //   sum = 0
@@ -18,7 +19,7 @@
 //       out[i] = sum
 //
 // All versions: any n from 0 up; `in` and `out` are aligned to 16 bytes and apart; a block scans a tile of neighbouring
-// elements. Before a launch the ticket and the flags (or words) are 0, for `separate_warp` only before the first.
+// elements. Before a launch the ticket and the flags (or words) are 0, for the last two only before the first launch.
 // Every wait ends by the clock: what is never published makes a fault, not a hang.
 #include "common.cuh"
 
@@ -43,43 +44,58 @@ template <u32 quads> static __device__ __forceinline__ u32 place_in_tile() {
     return threadIdx.x / warp_size * (quads * row) + threadIdx.x % warp_size * 4;
 }
 
-// Past the end of the input stand zeros.
+static __device__ __forceinline__ uint4 plus(uint4 quad, u32 sum) {
+    return make_uint4(quad.x + sum, quad.y + sum, quad.z + sum, quad.w + sum);
+}
+
+// Past the end of the input stand zeros. `further` moves the warp's stretch.
 template <u32 quads>
-static __device__ __forceinline__ void load_tile(const u32* in, u64 n, u64 tile, u64 size, uint4 (&quad)[quads]) {
-    const u64 first = tile * size + place_in_tile<quads>();
+static __device__ __forceinline__ void load_tile(const u32* in, u64 n, u64 tile, u64 size, uint4 (&quad)[quads],
+                                                 u32 further = 0) {
+    const u64 first = tile * size + place_in_tile<quads>() + further;
+    if ((tile + 1) * size <= n) {
+        const uint4* place = reinterpret_cast<const uint4*>(in + first);
+#pragma unroll
+        for (u32 q = 0; q < quads; ++q) {
+            quad[q] = place[q * warp_size];
+        }
+        return;
+    }
 #pragma unroll
     for (u32 q = 0; q < quads; ++q) {
         const u64 i = first + q * row;
-        if ((tile + 1) * size <= n) {
-            quad[q] = *reinterpret_cast<const uint4*>(in + i);
-        } else {
-            quad[q].x = i < n ? in[i] : 0;
-            quad[q].y = i + 1 < n ? in[i + 1] : 0;
-            quad[q].z = i + 2 < n ? in[i + 2] : 0;
-            quad[q].w = i + 3 < n ? in[i + 3] : 0;
-        }
+        quad[q].x = i < n ? in[i] : 0;
+        quad[q].y = i + 1 < n ? in[i + 1] : 0;
+        quad[q].z = i + 2 < n ? in[i + 2] : 0;
+        quad[q].w = i + 3 < n ? in[i + 3] : 0;
     }
 }
 
-// `streamed` stores are marked as not read again soon.
+// Adds what comes before. `streamed` stores are marked as not read again soon.
 template <u32 quads, bool streamed = false>
 static __device__ __forceinline__ void store_tile(u32* out, u64 n, u64 tile, u64 size, const uint4 (&quad)[quads],
-                                                  u32 before) {
-    const u64 first = tile * size + place_in_tile<quads>();
+                                                  u32 before, u32 further = 0) {
+    const u64 first = tile * size + place_in_tile<quads>() + further;
+    if ((tile + 1) * size <= n) {
+        uint4* place = reinterpret_cast<uint4*>(out + first);
+#pragma unroll
+        for (u32 q = 0; q < quads; ++q) {
+            if (streamed) {
+                __stcs(place + q * warp_size, plus(quad[q], before));
+            } else {
+                place[q * warp_size] = plus(quad[q], before);
+            }
+        }
+        return;
+    }
 #pragma unroll
     for (u32 q = 0; q < quads; ++q) {
         const u64 i = first + q * row;
-        const uint4 sum = make_uint4(quad[q].x + before, quad[q].y + before, quad[q].z + before, quad[q].w + before);
-        if ((tile + 1) * size <= n && streamed) {
-            __stcs(reinterpret_cast<uint4*>(out + i), sum);
-        } else if ((tile + 1) * size <= n) {
-            *reinterpret_cast<uint4*>(out + i) = sum;
-        } else {
-            if (i < n) out[i] = sum.x;
-            if (i + 1 < n) out[i + 1] = sum.y;
-            if (i + 2 < n) out[i + 2] = sum.z;
-            if (i + 3 < n) out[i + 3] = sum.w;
-        }
+        const uint4 sum = plus(quad[q], before);
+        if (i < n) out[i] = sum.x;
+        if (i + 1 < n) out[i + 1] = sum.y;
+        if (i + 2 < n) out[i + 2] = sum.z;
+        if (i + 3 < n) out[i + 3] = sum.w;
     }
 }
 
@@ -107,14 +123,14 @@ template <u32 quads> static __device__ __forceinline__ u32 scan_warp(uint4 (&qua
     for (u32 q = 0; q < quads; ++q) {
         const u32 below = before + up_to[q] - quad[q].w;
         before += __shfl_sync(full_warp, up_to[q], warp_size - 1);
-        quad[q] = make_uint4(quad[q].x + below, quad[q].y + below, quad[q].z + below, quad[q].w + below);
+        quad[q] = plus(quad[q], below);
     }
     return before;
 }
 
 // The sum of the warps before this one; `*all` becomes the block's. `sum` is this warp's.
 static __device__ __forceinline__ u32 sum_before(u32 sum, u32* all) {
-    __shared__ u32 sums[warps_a_block];
+    __shared__ __align__(16) u32 sums[warps_a_block];  // loaded four at a time, and nothing beside them
     const u32 warp = threadIdx.x / warp_size;
     if (threadIdx.x % warp_size == 0) {
         sums[warp] = sum;
@@ -487,6 +503,7 @@ static __device__ __forceinline__ u32 look_back_by_warp(const u64* words, u32 ti
             if ((there & wanted) == wanted || !__all_sync(full_warp, wait.goes_on())) {
                 break;
             }
+            __nanosleep(100);  // others load meanwhile
         }
         earlier += wanted >> lane & 1 ? sum : 0;
         end = prefixes != 0 || end < warp_size ? 0 : end - warp_size;
@@ -528,66 +545,83 @@ extern "C" __global__ void warp_window(const u32* in, u32* out, u32* ticket, u64
 // ANCHOR_END: warp_window
 
 // ANCHOR: separate_warp
-constexpr u32 wide_warps = 15;                       // that hold elements; one more looks back
-constexpr u32 wide_holders = wide_warps * warp_size;
-constexpr u32 wide_block = wide_holders + warp_size;
-// Blocks that an SM is to hold: as many as its threads allow, so that registers must do.
+// Threads that an SM has: as many blocks as it can hold are to fit by their registers, too.
 constexpr bool small_sm = __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200;
 constexpr u32 threads_a_sm = __CUDA_ARCH__ < 800 ? 1024 : small_sm ? 1536 : 2048;
-constexpr u32 wide_blocks = threads_a_sm / wide_block;
-constexpr u32 wide_quads = 4;
-constexpr u32 wide_tile = wide_holders * wide_quads * 4;
 
 // As sum_before, among the warps that hold elements: the one that looks back is not waited for.
-static __device__ __forceinline__ u32 sum_before_among_holders(u32 sum, u32* all) {
-    __shared__ u32 sums[wide_warps];
+template <u32 holders> static __device__ __forceinline__ u32 sum_before_among_holders(u32 sum, u32* all) {
+    __shared__ __align__(16) u32 sums[holders];
     const u32 lane = threadIdx.x % warp_size;
     const u32 warp = threadIdx.x / warp_size;
     if (lane == 0) {
         sums[warp] = sum;
     }
-    asm volatile("bar.sync 1, %0;" ::"n"(wide_holders) : "memory");
-    u32 up_to = lane < wide_warps ? sums[lane] : 0;
+    asm volatile("bar.sync 1, %0;" ::"n"(holders * warp_size) : "memory");
+    u32 up_to = lane < holders ? sums[lane] : 0;
 #pragma unroll
-    for (u32 distance = 1; distance < wide_warps; distance *= 2) {
+    for (u32 distance = 1; distance < holders; distance *= 2) {
         const u32 below = __shfl_up_sync(full_warp, up_to, distance);
         up_to += lane >= distance ? below : 0;
     }
-    *all = __shfl_sync(full_warp, up_to, wide_warps - 1);
+    *all = __shfl_sync(full_warp, up_to, holders - 1);
     const u32 before = __shfl_sync(full_warp, up_to, warp - 1);
     return warp == 0 ? 0 : before;
 }
 
-// Changed: from warp_window: one warp more, which looks back while the others load and scan. The word of the tickets
-//          counts launches in its upper half, and so does every published word, so that old words say nothing. What
-//          is stored is marked as not read again.
-// Why:     the look-back needs nothing of the tile's own, and a reset is a launch of its own.
-// Expect:  what is waited for is there when the tile is scanned; the memory sets the pace.
-extern "C" __global__ void __launch_bounds__(wide_block, wide_blocks)
-    separate_warp(const u32* in, u32* out, u64* tickets, u64* words, u32* faults, u64 n, u64 patience) {
+// Takes a ticket. The upper half of their word counts launches; whoever takes a launch's last ticket begins the next.
+static __device__ __forceinline__ u64 take_ticket(u64* tickets) {
+    const u64 ticket = atomicAdd(tickets, 1ull);
+    if (u32(ticket) == gridDim.x - 1) {
+        atomicExch(tickets, (ticket >> 32) + 1 << 32);
+    }
+    return ticket;
+}
+
+// A block of so many warps that hold elements, and one more, which looks back. A thread has `batches` batches of quads,
+// one in registers, the others in its part of shared memory.
+template <u32 holders, u32 quads, u32 batches>
+static __device__ __forceinline__ void scan_beside_look_back(const u32* in, u32* out, u64* tickets, u64* words,
+                                                             u32* faults, u64 n, u64 patience) {
+    constexpr u32 threads = holders * warp_size;
+    constexpr u32 stretch = quads * row;  // of a warp, in one batch
+    constexpr u32 size = holders * batches * stretch;
+    __shared__ uint4 held[batches > 1 ? (batches - 1) * quads * threads : 1];
     __shared__ u64 ticket;
     __shared__ u32 before;
-    if (threadIdx.x == wide_holders) {
-        ticket = atomicAdd(tickets, 1ull);
-        if (u32(ticket) == gridDim.x - 1) {
-            atomicExch(tickets, (ticket >> 32) + 1 << 32);
-        }
+    if (threadIdx.x == threads) {
+        ticket = take_ticket(tickets);
     }
     __syncthreads();
     const u32 tile = u32(ticket);
     const u32 launch = u32(ticket >> 32) << 2;
-    if (threadIdx.x >= wide_holders) {
+    if (threadIdx.x >= threads) {
         const u32 earlier = look_back_by_warp(words, tile, launch, faults, patience);
-        if (threadIdx.x == wide_holders) {
+        if (threadIdx.x == threads) {
             before = earlier;
         }
         __syncthreads();
         return;
     }
-    uint4 quad[wide_quads];
-    load_tile(in, n, tile, wide_tile, quad);
+    const u32 further = threadIdx.x / warp_size * (batches - 1) * stretch;
+    uint4 quad[quads];
+    u32 so_far = 0;  // of the warp
+#pragma unroll
+    for (u32 batch = 0; batch < batches; ++batch) {
+        load_tile(in, n, tile, size, quad, further + batch * stretch);
+        const u32 here = scan_warp(quad);
+#pragma unroll
+        for (u32 q = 0; q < quads; ++q) {
+            quad[q] = plus(quad[q], so_far);
+            if (batch + 1 < batches) {
+                held[(batch * quads + q) * threads + threadIdx.x] = quad[q];
+            }
+        }
+        so_far += here;
+        __syncwarp();  // or the compiler loads the next batch earlier, into registers that are not there
+    }
     u32 sum;
-    const u32 below = sum_before_among_holders(scan_warp(quad), &sum);
+    const u32 below = sum_before_among_holders<holders>(so_far, &sum);
     if (threadIdx.x == 0) {
         publish(&words[tile], launch | sum_there, sum);
     }
@@ -595,9 +629,41 @@ extern "C" __global__ void __launch_bounds__(wide_block, wide_blocks)
     if (threadIdx.x == 0) {
         publish(&words[tile], launch | prefix_there, before + sum);
     }
-    store_tile<wide_quads, true>(out, n, tile, wide_tile, quad, before + below);
+    store_tile<quads, true>(out, n, tile, size, quad, before + below, further + (batches - 1) * stretch);
+#pragma unroll
+    for (u32 batch = 0; batch + 1 < batches; ++batch) {
+#pragma unroll
+        for (u32 q = 0; q < quads; ++q) {
+            quad[q] = held[(batch * quads + q) * threads + threadIdx.x];
+        }
+        store_tile<quads, true>(out, n, tile, size, quad, before + below, further + batch * stretch);
+        __syncwarp();
+    }
+}
+
+// Changed: from warp_window: one warp more, which looks back while the others load and scan. The word of the tickets
+//          counts launches in its upper half, and so does every published word, so that old words say nothing. What
+//          is stored is marked as not read again.
+// Why:     the look-back needs nothing of the tile's own, and a reset is a launch of its own.
+// Expect:  what is waited for is there when the tile is scanned; the memory sets the pace.
+constexpr u32 wide_block = 512;
+extern "C" __global__ void __launch_bounds__(wide_block, threads_a_sm / wide_block)
+    separate_warp(const u32* in, u32* out, u64* tickets, u64* words, u32* faults, u64 n, u64 patience) {
+    scan_beside_look_back<15, 4, 1>(in, out, tickets, words, faults, n, patience);
 }
 // ANCHOR_END: separate_warp
+
+// Changed: a thread has 32 elements instead of 16. They come in four batches of two quads, and what is scanned waits in
+//          shared memory.
+// Why:     a tile that waits for those before it loads nothing. What is on its way meanwhile is what the SM's other
+//          blocks have room for, and registers are not all the room there is.
+// Expect:  nearer to the copy where the input is large; later where one tile is all there is to wait for.
+// ANCHOR: held_in_shared
+extern "C" __global__ void __launch_bounds__(wide_block, threads_a_sm / wide_block)
+    held_in_shared(const u32* in, u32* out, u64* tickets, u64* words, u32* faults, u64 n, u64 patience) {
+    scan_beside_look_back<15, 2, 4>(in, out, tickets, words, faults, n, patience);
+}
+// ANCHOR_END: held_in_shared
 
 // The roofline: reads and writes what a scan must, four elements a thread, and does nothing else.
 // ANCHOR: copy

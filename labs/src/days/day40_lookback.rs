@@ -20,7 +20,7 @@ use scan::{Form, Scan};
 
 /// Threads a block, in every variant but one.
 const BLOCK: u32 = 256;
-/// Threads a block of `separate_warp`: 15 warps with elements, one that looks back.
+/// Threads a block of `separate_warp` and `held_in_shared`: 15 warps with elements, one that looks back.
 const WIDE_BLOCK: u32 = 512;
 /// Most elements: with their input and output, more than any GPU's memory.
 const MOST: u64 = 1 << 36;
@@ -35,7 +35,7 @@ const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'st
     Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
 }
 
-const VARIANTS: [Variant; 9] = [
+const VARIANTS: [Variant; 10] = [
     variant(
         "three_pass",
         "sums of the tiles, their scan, a second reading",
@@ -67,6 +67,14 @@ const VARIANTS: [Variant; 9] = [
             "separate_warp",
             "a warp without elements looks back while the others load; no reset",
             &["separate_warp"],
+        )
+    },
+    Variant {
+        block_threads: WIDE_BLOCK,
+        ..variant(
+            "held_in_shared",
+            "the same with twice the elements a thread, most of them in shared memory",
+            &["held_in_shared"],
         )
     },
 ];
@@ -150,11 +158,12 @@ impl Lab for Lookback {
 
     fn protocol(&self) -> String {
         format!(
-            "random 32-bit values; block {BLOCK}, 16 elements a thread; separate_warp: block {WIDE_BLOCK}, 16 elements a \
-             thread of 480; after each sample every output is compared with the one before it plus its input, the last \
-             with the host's sum, and the output is zeroed; waits end after {} ns, in wrong variants {} ns; chained_prefix \
-             up to {CHAINED_MOST}; {COUNTED_RUNS} runs counted at {COUNTED_SIZES:?}; three_pass, separate_warp and CUB need \
-             no reset",
+            "random 32-bit values; block {BLOCK}, 16 elements a thread; separate_warp and held_in_shared: block \
+             {WIDE_BLOCK}, 16 and 32 elements a thread of 480; after each sample every output is compared with the one \
+             before it plus its input, the last with the host's sum, and the output is zeroed; waits end after {} ns, in \
+             wrong variants {} ns; chained_prefix up to {CHAINED_MOST}; {COUNTED_RUNS} runs counted at \
+             {COUNTED_SIZES:?}, before each of them flags, sums and prefixes zeroed, kept words made those of other input; \
+             three_pass, separate_warp, held_in_shared and CUB need no reset",
             scan::PATIENCE_NS,
             scan::WRONG_PATIENCE_NS,
         )
@@ -229,7 +238,7 @@ impl Lab for Lookback {
 /// a wrong one that shows, their zero would say nothing.
 fn count_runs(bench: &mut Bench<'_>, case: &Case, variant: &Variant, scan: &Scan) -> Result<()> {
     let counted = variant.declared == Outcome::Undefined
-        || matches!(variant.name, "released_flag" | "packed_word" | "separate_warp");
+        || matches!(variant.name, "released_flag" | "packed_word" | "separate_warp" | "held_in_shared");
     let timed = bench.backend.keeps_time() && !bench.only_checks();
     if !counted || !timed || !COUNTED_SIZES.contains(&case.number("size")) {
         return Ok(());
@@ -237,6 +246,7 @@ fn count_runs(bench: &mut Bench<'_>, case: &Case, variant: &Variant, scan: &Scan
     let (mut wrong, mut given_up) = (0, 0);
     for _ in 0..COUNTED_RUNS {
         (bench.alive)();
+        bench.backend.run(&scan.other_words())?;
         bench.backend.run(&scan.reset())?;
         bench.backend.run(&scan.steps())?;
         let faults = scan.faults(bench.backend)?;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use labs_record::record::Outcome;
 
-use super::{BLOCK, WIDE_BLOCK};
+use super::BLOCK;
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::lab::{Case, Variant};
 use crate::measure::{Bench, host_bytes};
@@ -12,6 +12,8 @@ use crate::measure::{Bench, host_bytes};
 const TILE: u64 = 4096;
 /// Elements of a tile of `separate_warp`: 480 threads, 16 elements each.
 const WIDE_TILE: u64 = 7680;
+/// Elements of a tile of `held_in_shared`: 480 threads, 32 elements each.
+const HELD_TILE: u64 = 15_360;
 /// Elements a block copies, four a thread.
 pub(super) const COPY_TILE: u64 = 1024;
 /// When the clock ends a wait: long after any that can end by itself, also on a GPU that is shared.
@@ -52,6 +54,7 @@ pub(super) struct Faults {
 }
 
 /// One variant at one size.
+#[derive(Clone, Copy)]
 pub(super) struct Scan {
     variant: Variant,
     n: u64,
@@ -73,7 +76,7 @@ impl Scan {
         let form = match variant.name {
             "three_pass" => Form::ThreePass,
             "released_flag" | "relaxed_flag" | "block_scope" => Form::Flags,
-            "separate_warp" => Form::WordsByLaunch,
+            "separate_warp" | "held_in_shared" => Form::WordsByLaunch,
             _ => Form::Words,
         };
         let (n, most) = (case.number("size"), bench.largest_size);
@@ -83,7 +86,7 @@ impl Scan {
         let state = match form {
             // Zeroed once: words of earlier launches are told by their number.
             Form::WordsByLaunch => {
-                let bytes = BEFORE_WORDS + most.div_ceil(WIDE_TILE) * 8;
+                let bytes = BEFORE_WORDS + most.div_ceil(HELD_TILE.min(WIDE_TILE)) * 8;
                 bench.input("state_by_launch", bytes, |_| host_bytes(bytes))?
             }
             _ => bench.scratch("state", BEFORE_WORDS + most_tiles * 8)?,
@@ -111,7 +114,11 @@ impl Scan {
     }
 
     fn tile(&self) -> u64 {
-        if self.form == Form::WordsByLaunch { WIDE_TILE } else { TILE }
+        match self.variant.name {
+            "separate_warp" => WIDE_TILE,
+            "held_in_shared" => HELD_TILE,
+            _ => TILE,
+        }
     }
 
     fn tiles(&self) -> u32 {
@@ -124,7 +131,20 @@ impl Scan {
         if matches!(self.form, Form::Flags | Form::Words) {
             steps.extend(self.zeroed());
         }
+        if self.form == Form::Flags {
+            // Those of the run before are the same, and would hide that they are read too early.
+            let bytes = u64::from(self.tiles()) * 4;
+            let earlier = [self.sums, self.prefixes].into_iter().filter(|_| bytes > 0);
+            steps.extend(earlier.map(|buffer| Step::Zero(Buffer { bytes, ..buffer })));
+        }
         steps
+    }
+
+    /// For a variant whose words stay from launch to launch: a scan of the zeros that [`Scan::spoil`] has left, so that
+    /// words of an earlier launch are not those of the next.
+    pub(super) fn other_words(&self) -> Vec<Step> {
+        let zeros = Scan { input: self.out, ..*self };
+        if self.form == Form::WordsByLaunch { zeros.steps() } else { Vec::new() }
     }
 
     /// Ticket and flags, or words, as a launch needs them.
@@ -167,8 +187,7 @@ impl Scan {
         buffers.push(self.faults);
         let mut arguments: Vec<Argument> = buffers.into_iter().map(Argument::Buffer).collect();
         arguments.extend([Argument::U64(self.n), Argument::U64(self.patience_ns)]);
-        let block = if self.form == Form::WordsByLaunch { WIDE_BLOCK } else { BLOCK };
-        Launch::new(self.variant.name, blocks, block, arguments)
+        Launch::new(self.variant.name, blocks, self.variant.block_threads, arguments)
     }
 
     /// A launch in which a block can only begin when another has ended: tiles past the input's end are empty. For the
