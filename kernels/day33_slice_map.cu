@@ -43,7 +43,7 @@ static __device__ __forceinline__ u32 load_l2(const u32* address) {
 }
 
 constexpr u32 adds_a_look = 16;
-constexpr long long longest = 1 << 26;  // cycles, some 40 ms: a bound for the case that nobody raises `stop`
+constexpr long long longest = 1 << 28;  // cycles, some 140 ms: a bound for the case that nobody raises `stop`
 
 // Keeps lines hot until `stop` has been raised `readers` times; `adds` counts, a warp at a time.
 static __device__ void keep_hot(u32* word, const u32* line, u32 lines, u32* stop, u32 readers, u32* adds) {
