@@ -88,7 +88,7 @@ fn figures() -> Vec<Figure> {
 /// What refutes a claim: the figure of this name at this place becomes `times` its value, or so many more tries of 2,048.
 type Refutation = (&'static str, &'static str, &'static str, &'static str, f64);
 
-const REFUTATIONS: [Refutation; 22] = [
+const REFUTATIONS: [Refutation; 21] = [
     ("one_number_of_classes", "classes", "", "", 1.1),
     ("maps_agree", "agreement", "", "", 0.9),
     ("few_ambiguous", "ambiguous", "", "", 0.1),
@@ -107,7 +107,6 @@ const REFUTATIONS: [Refutation; 22] = [
     ("a_load_waits", "load_cycles", "hot_blocks", "0", 20.0),
     ("more_blocks_longer_queue", "load_cycles", "hot_blocks", "8", 4.0),
     ("the_queue_is_full", "load_cycles", "hot_blocks", "128", 2.0),
-    ("the_partner_waits_little", "load_cycles", "hot_blocks", "32", 3.0),
     ("a_load_elsewhere_does_not", "load_cycles", "hot_blocks", "32", 3.0),
     ("a_stream_slows", "stream_cycles", "hot_blocks", "32", 0.1),
     ("a_stream_elsewhere_does_not", "stream_cycles", "hot_blocks", "32", 3.0),

@@ -93,6 +93,9 @@ fn sentence(counted: &Slices, classes: Option<(u64, u64)>) -> String {
         Some((least, most)) if least == most && most == count => {
             format!(" Contention alone told {} classes of lines apart: the same number.", number(most))
         }
+        Some((least, most)) if least == most && most * 2 == count => {
+            format!(" Contention alone told {} classes of lines apart: half the number.", number(most))
+        }
         Some((least, most)) if least == most => {
             format!(" Contention alone told {} classes of lines apart: not the same number.", number(most))
         }
