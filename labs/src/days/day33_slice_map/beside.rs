@@ -20,7 +20,7 @@ pub(super) const LAPS: usize = 4;
 pub(super) const READERS: u32 = 8;
 pub(super) const STREAM: u32 = 64;
 /// In less than this time no hot block has given up: two thirds of the 2^28 cycles that the kernel allows, at 3 GHz. A
-/// stream of loads beside a hot line of their own slice has taken 19 ms.
+/// stream of loads beside a hot line of their own slice takes a good part of it.
 const STILL_HOT_NS: f64 = 60e6;
 
 /// What is read beside what.
