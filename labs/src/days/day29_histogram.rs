@@ -1,5 +1,6 @@
 //! How long does it take to count bytes into 256 bins, and do the bytes decide it?
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use anyhow::Result;
@@ -173,6 +174,12 @@ impl Lab for Histogram {
             ],
             attempt,
         })
+    }
+
+    fn sanitized(&self) -> BTreeMap<String, Vec<Coordinate>> {
+        // Bytes without runs, and one run.
+        let sizes = [0, 255, 65_537].map(Coordinate::Number).to_vec();
+        [("input".to_owned(), vec!["uniform".into(), "one".into()]), ("size".to_owned(), sizes)].into()
     }
 
     fn cases(&self, selection: &Selection) -> Vec<Case> {
