@@ -177,7 +177,6 @@ impl Lab for Histogram {
     }
 
     fn sanitized(&self) -> BTreeMap<String, Vec<Coordinate>> {
-        // Bytes without runs, and one run.
         let sizes = [0, 255, 65_537].map(Coordinate::Number).to_vec();
         [("input".to_owned(), vec!["uniform".into(), "one".into()]), ("size".to_owned(), sizes)].into()
     }
