@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use labs_record::figure::{At, Coordinate, Figure, Kind, Samples, SetAside, Unit};
+use labs_record::figure::{At, Coordinate, Figure, Kind, SetAside, Unit};
 use labs_record::record::{Check, Outcome};
 use labs_record::rules::SAMPLES;
 use labs_record::statistics::Summary;
@@ -15,6 +15,8 @@ use crate::backend::{Backend, Buffer, Counts, Launched, Step};
 use crate::failure::lacks;
 use crate::lab::{Case, Variant};
 use crate::results::Left;
+
+mod entries;
 
 /// What decides how samples are taken; part of every lab's protocol.
 pub const MEASURING_RULES: &str = "\
@@ -448,55 +450,6 @@ impl<'a> Bench<'a> {
         let known = self.findings.figures.iter().rev().filter(wanted).find(same_place);
         let ns = known.and_then(Figure::summary).map_or(f64::INFINITY, |summary| summary.median);
         (200_000.0 / ns).ceil().clamp(4.0, 64.0) as u32
-    }
-
-    /// Enters a count: the same in every sample.
-    pub fn exact(&mut self, name: &str, case: &Case, at: &[(&str, Coordinate)], value: u64) {
-        let figure = self.figure(name, case, at, Unit::Count, Kind::Exact, vec![value as f64]);
-        self.findings.figures.push(figure);
-    }
-
-    /// Enters numbers that differ from run to run by nature.
-    pub fn spread(
-        &mut self,
-        name: &str,
-        case: &Case,
-        at: &[(&str, Coordinate)],
-        unit: Unit,
-        values: Vec<f64>,
-    ) {
-        let figure = self.figure(name, case, at, unit, Kind::Spread, values);
-        self.findings.figures.push(figure);
-    }
-
-    /// Enters how often something was seen in tries that could have shown it.
-    pub fn observation(&mut self, name: &str, case: &Case, at: &[(&str, Coordinate)], seen: u64, of: u64) {
-        let mut figure = self.figure(name, case, at, Unit::One, Kind::Observation, Vec::new());
-        figure.samples = vec![Samples::Tries { seen, of }];
-        self.findings.figures.push(figure);
-    }
-
-    fn figure(
-        &self,
-        name: &str,
-        case: &Case,
-        at: &[(&str, Coordinate)],
-        unit: Unit,
-        kind: Kind,
-        values: Vec<f64>,
-    ) -> Figure {
-        let mut place = case.at.clone();
-        place.extend(at.iter().map(|(axis, place)| ((*axis).to_owned(), place.clone())));
-        Figure {
-            name: name.to_owned(),
-            variant: case.variant.map(|variant| variant.name.to_owned()),
-            at: place,
-            unit,
-            kind,
-            median: None,
-            samples: vec![Samples::Numbers(values)],
-            set_aside: Vec::new(),
-        }
     }
 
     fn refused(&self, variant: &Variant) -> bool {

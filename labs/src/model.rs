@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use labs_record::figure::Unit;
-use labs_record::{Record, model, store, units};
+use labs_record::rules::{self, Status};
+use labs_record::{Record, agreement, model, units};
 
 use crate::cli::ModelArgs;
 use crate::failure::lacks;
-use crate::{code, print};
+use crate::{code, print, records};
 
 /// Prints predicted, measured and their ratio.
 ///
@@ -16,12 +17,16 @@ use crate::{code, print};
 /// No records of that GPU, or none of the labs that the model's constants come from.
 pub fn run(args: &ModelArgs) -> Result<()> {
     let root = code::root_for("labs model")?;
-    let folder = root.join("verification").join(&args.gpu);
+    let manifest = records::manifest(&root)?;
     let mut records: BTreeMap<String, Record> = BTreeMap::new();
-    if folder.is_dir() {
-        for path in store::yaml_files(&folder)? {
-            let record = store::read_record(&path)?;
-            records.insert(record.lab.clone(), record);
+    for (_, record) in records::all(&root)? {
+        let record = record?;
+        if record.gpu.slug() != args.gpu {
+            continue;
+        }
+        match rules::status(&record, &manifest) {
+            Status::Verified => drop(records.insert(record.lab.clone(), record)),
+            status => anstream::eprintln!("left out: {} of {} is {status}", record.lab, args.gpu),
         }
     }
     let records = records.iter().map(|(lab, record)| (lab.clone(), record)).collect();
@@ -30,7 +35,6 @@ pub fn run(args: &ModelArgs) -> Result<()> {
     let rows: Vec<Vec<String>> = all
         .iter()
         .map(|one| {
-            let at: Vec<String> = one.at.iter().map(|(axis, place)| format!("{axis} {place}")).collect();
             let mark = match (one.counts(), one.hits()) {
                 (true, false) => "misses",
                 (true, true) => "hits",
@@ -38,7 +42,7 @@ pub fn run(args: &ModelArgs) -> Result<()> {
             };
             vec![
                 format!("{} {}", one.lab, one.variant),
-                at.join(", "),
+                agreement::place(&one.at),
                 one.bound.to_owned(),
                 time(one.predicted_ns),
                 time(one.measured_ns),

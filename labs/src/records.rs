@@ -311,13 +311,14 @@ fn diff(a: &Path, b: &Path) -> Result<()> {
     Ok(())
 }
 
-fn manifest(root: &Path) -> Result<Manifest> {
+/// What the labs are and which machine code is theirs.
+pub(crate) fn manifest(root: &Path) -> Result<Manifest> {
     let path = root.join("kernels/manifest.yaml");
     store::read(&path, "manifest").map_err(|error| lacks(format!("{error}; make it with scripts/kernels")))
 }
 
 /// Every record of a checkout, or why it can't be read.
-fn all(root: &Path) -> Result<Vec<(PathBuf, Result<Record, store::Error>)>> {
+pub(crate) fn all(root: &Path) -> Result<Vec<(PathBuf, Result<Record, store::Error>)>> {
     let verification = root.join("verification");
     if !verification.is_dir() {
         return Ok(Vec::new());

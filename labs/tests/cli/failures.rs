@@ -1,6 +1,7 @@
 //! What this machine lacks, files that are not what they should be, and results that are wrong.
 
 use std::fs;
+use std::path::Path;
 
 use labs::lab;
 use snapbox::{assert_data_eq, str};
@@ -255,4 +256,28 @@ labs: no NVIDIA driver on this machine (its library libcuda was not found); inst
 
 "#]]);
     assert_eq!(fs::read_dir(folder.path().join("verification")).unwrap().count(), 0);
+}
+
+#[test]
+fn the_model_of_a_gpu_without_records_names_what_it_needs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    labs_in(&root, &["model", "made-up"]).code(3).stdout_eq("").stderr_eq(str![[r#"
+labs: made-up: the model needs a record of day27_address, and there is none
+
+"#]]);
+}
+
+#[test]
+fn the_model_predicts_the_reference_gpu_and_counts_its_hits() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let output = labs_in(&root, &["model"]).success().stderr_eq("").get_output().clone();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let last = text.lines().last().unwrap_or_default();
+    assert!(last.starts_with("A queue is at least half of "), "{last}");
+    for lab in ["day26_sum", "day28_cas_loop", "day29_histogram", "day35_filter"] {
+        assert!(text.contains(lab), "{lab} is not predicted");
+    }
+    // The line counts what the table says.
+    let hits = text.split_whitespace().filter(|word| *word == "hits").count();
+    assert!(last.contains(&format!("; {hits} of these")), "{hits} hits: {last}");
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use labs_chart::{Series, Words};
 use labs_record::figure::Unit;
 use labs_record::model::{self, Prediction};
-use labs_record::{Record, units};
+use labs_record::{Record, agreement, units};
 
 use crate::arguments::Arguments;
 use crate::html;
@@ -88,7 +88,6 @@ fn table(lab: &str, all: &[Prediction]) -> String {
         .iter()
         .filter(|one| one.lab == lab)
         .map(|one| {
-            let at: Vec<String> = one.at.iter().map(|(axis, place)| format!("{axis} {place}")).collect();
             let within = match (one.counts(), one.hits()) {
                 (false, _) => "not held to it",
                 (true, true) => "yes",
@@ -96,7 +95,7 @@ fn table(lab: &str, all: &[Prediction]) -> String {
             };
             vec![
                 format!("<code class=\"whole\">{}</code>", html::escape(&one.variant)),
-                html::escape(&at.join(", ")),
+                html::escape(&agreement::place(&one.at)),
                 one.bound.to_owned(),
                 time(one.predicted_ns),
                 time(one.measured_ns),
