@@ -90,7 +90,7 @@ pub struct VerifyArgs {
     /// Measure all labs
     #[arg(long, conflicts_with = "labs")]
     pub all: bool,
-    /// Leave out labs that this very program has verified already
+    /// Leave out labs with a verified record of this GPU, code and protocol
     #[arg(long)]
     pub resume: bool,
     /// Add a sitting to a verified record instead of replacing it

@@ -1,6 +1,6 @@
 //! From sessions to a record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use labs_record::figure::{At, Figure, SetAside};
 use labs_record::record::{Absent, Check, Kernel, Peer, Record, SCHEMA, Sanitizer, Sitting, Variant};
@@ -51,6 +51,7 @@ pub fn record(lab: &dyn Lab, started: &str, reports: Vec<Report>, extras: Extras
         sittings: vec![Sitting {
             started: started.to_owned(),
             driver,
+            sources: None,
             sessions: reports.into_iter().map(|report| report.session).collect(),
         }],
         variants,
@@ -153,42 +154,68 @@ fn absent(lab: &dyn Lab, capability: &str, extras: &Extras) -> Vec<Absent> {
     absent
 }
 
-/// Adds a sitting to a verified record of the same code and protocol.
+/// Adds a sitting to a verified record of the same code and protocol; gives the figures of it that the record has not, and
+/// so does not take in. Which build of the program made either is no difference, and is on record.
 ///
 /// # Errors
 /// A message that says in what the two differ.
-pub fn add_sitting(record: &mut Record, new: Record) -> Result<(), String> {
+pub fn add_sitting(record: &mut Record, new: Record) -> Result<Vec<String>, String> {
     let same = [
-        ("GPU", record.gpu == new.gpu),
+        ("GPU", record.gpu.is_like(&new.gpu)),
         ("compiler", record.compiler == new.compiler),
         ("protocol", record.protocol == new.protocol),
         ("machine code", machine_code(record) == machine_code(&new)),
+        ("peer", record.peers.is_empty() || versions(&record.peers) == versions(&new.peers)),
     ];
     if let Some((what, _)) = same.iter().find(|(_, same)| !same) {
         return Err(format!("the record on disk has another {what}; measure without --add"));
     }
     let before = record.sessions();
+    let mut left_out = Vec::new();
     for figure in new.figures {
         let known = record.figures.iter_mut().find(|known| {
             known.name == figure.name && known.variant == figure.variant && known.at == figure.at
         });
-        if let Some(known) = known {
-            known.samples.extend(figure.samples);
-            let aside = figure.set_aside.into_iter();
-            known.set_aside.extend(aside.map(|aside| SetAside { session: aside.session + before, ..aside }));
-        }
+        let Some(known) = known else {
+            left_out.push(figure.describe());
+            continue;
+        };
+        known.samples.extend(figure.samples);
+        let aside = figure.set_aside.into_iter();
+        known.set_aside.extend(aside.map(|aside| SetAside { session: aside.session + before, ..aside }));
     }
-    for variant in new.variants.iter().filter(|variant| variant.check == Check::Refused) {
+    for variant in &new.variants {
         if let Some(known) = record.variants.iter_mut().find(|known| known.name == variant.name) {
-            known.check = Check::Refused;
+            take_in(known, variant);
         }
     }
-    record.sittings.extend(new.sittings);
+    for peer in new.peers.iter().filter(|peer| peer.check == Check::Refused) {
+        record.peers.iter_mut().filter(|known| known.name == peer.name).for_each(|p| p.check = peer.check);
+    }
+    let other_build = (new.sources != record.sources).then_some(new.sources);
+    let sittings = new.sittings.into_iter();
+    record.sittings.extend(sittings.map(|sitting| Sitting { sources: other_build.clone(), ..sitting }));
     record.seal();
-    Ok(())
+    Ok(left_out)
 }
 
-fn machine_code(record: &Record) -> Vec<(&str, &str)> {
+/// What a later sitting found against a variant stays.
+fn take_in(known: &mut Variant, new: &Variant) {
+    if new.check == Check::Refused {
+        known.check = Check::Refused;
+    }
+    let unjudged = matches!(known.sanitizer, Sanitizer::Absent(_));
+    if unjudged || matches!(new.sanitizer, Sanitizer::Found(_)) {
+        known.sanitizer = new.sanitizer.clone();
+    }
+}
+
+/// Kernels with their machine code, in whatever order the variants stand.
+fn machine_code(record: &Record) -> BTreeSet<(&str, &str)> {
     let kernels = record.variants.iter().flat_map(|variant| &variant.kernels);
     kernels.map(|kernel| (kernel.name.as_str(), kernel.machine_code.as_str())).collect()
+}
+
+fn versions(peers: &[Peer]) -> Vec<(&str, &str)> {
+    peers.iter().map(|peer| (peer.name.as_str(), peer.version.as_str())).collect()
 }

@@ -1,24 +1,27 @@
 //! `labs verify`: measure by the rules and keep what comes of it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use labs_record::manifest::{KernelHashes, Manifest};
-use labs_record::record::{Instruction, Outcome, Record, Sanitizer};
-use labs_record::rules::{self, SESSIONS, Status};
+use labs_record::record::{Gpu, Instruction, Outcome, Record, Sanitizer};
+use labs_record::rules::{SESSIONS, Status};
 use labs_record::store;
 
 use crate::backend::Backend as _;
 use crate::backend::cuda::Cuda;
 use crate::cli::VerifyArgs;
 use crate::draft::{self, Extras};
-use crate::failure::{failed, lacks, usage};
+use crate::failure::{Failure, failed, lacks, usage};
 use crate::lab::{self, Lab};
 use crate::session::{Job, Report};
 use crate::toolchain::cubin;
 use crate::toolchain::disassembly::Disassembler;
 use crate::{baseline, code, run, sources, tools};
+use present::Plan;
+
+mod present;
 
 /// What a verification works with.
 struct Setting {
@@ -27,42 +30,91 @@ struct Setting {
     disassembler: Option<Disassembler>,
     sanitizer: Option<PathBuf>,
     architecture: u32,
-    slug: String,
+    gpu: Gpu,
+}
+
+impl Setting {
+    /// Where the record of a lab on this GPU belongs.
+    fn record_of(&self, lab: &dyn Lab) -> PathBuf {
+        self.root.join(format!("verification/{}/{}.yaml", self.gpu.slug(), lab.stem()))
+    }
 }
 
 /// Measures labs and writes their records, one by one.
 ///
 /// # Errors
-/// No GPU, no pinned code, a wrong result, a record that would be replaced by a worse one.
+/// No GPU, no pinned code, a wrong result, a record that would be replaced by a worse one or takes no sitting.
 pub fn verify(args: &VerifyArgs) -> Result<()> {
     let labs = chosen(&args.labs, args.all)?;
     let setting = prepare()?;
-    let shortcomings = preflight(&setting, &labs);
+    let (labs, mut unverified) = to_measure(&setting, args, labs);
+    let shortcomings = if labs.is_empty() { Vec::new() } else { shortcomings_of_all(&setting) };
     for line in &shortcomings {
         anstream::eprintln!("would make a draft: {line}");
     }
-    let mut drafts = Vec::new();
+    let mut jobs = Vec::new();
     for lab in labs {
-        let path = setting.root.join(format!("verification/{}/{}.yaml", setting.slug, lab.stem()));
-        if args.resume && is_done(&setting, lab, &path) {
-            anstream::println!("{}: verified by this program already", lab.stem());
-            continue;
+        let own = shortcomings_of(&setting, lab);
+        for line in &own {
+            anstream::eprintln!("would make a draft: {}: {line}", lab.stem());
         }
-        let record = measure(&setting, lab)?;
-        if !shortcomings.is_empty() {
-            let aside = drafts_place(&setting, &path);
-            store::write(&aside, &record)?;
-            anstream::println!("{}: draft, for the reasons above: {}", lab.stem(), aside.display());
-            drafts.push(lab.stem());
-            continue;
-        }
-        let status = keep(&setting, args, &path, record)?;
-        anstream::println!("{}: {status}", lab.stem());
-        if status != Status::Verified {
-            drafts.push(lab.stem());
+        jobs.push((lab, own.is_empty() && shortcomings.is_empty()));
+    }
+    for (lab, whole) in jobs {
+        match measure_and_keep(&setting, args, lab, whole) {
+            Ok(Status::Verified) => {}
+            Ok(_) => unverified.push(lab.stem()),
+            // One lab's wrong result, or a record that takes no sitting, says nothing of the labs after it.
+            Err(error) if error.is::<Failure>() => {
+                anstream::eprintln!("{}: {error:#}", lab.stem());
+                unverified.push(lab.stem());
+            }
+            Err(error) => return Err(error),
         }
     }
-    if drafts.is_empty() { Ok(()) } else { Err(failed(format!("not verified: {}", drafts.join(", ")))) }
+    match unverified[..] {
+        [] => Ok(()),
+        _ => Err(failed(format!("not verified: {}", unverified.join(", ")))),
+    }
+}
+
+/// Measures a lab and keeps its record: among the records if it is `whole`, else as a draft.
+fn measure_and_keep(
+    setting: &Setting,
+    args: &VerifyArgs,
+    lab: &'static dyn Lab,
+    whole: bool,
+) -> Result<Status> {
+    let record = measure(setting, lab)?;
+    let path = setting.record_of(lab);
+    if whole {
+        let status = present::keep(setting, args.add, &path, record)?;
+        anstream::println!("{}: {status}", lab.stem());
+        return Ok(status);
+    }
+    let aside = present::put_aside(setting, &path, &record)?;
+    anstream::println!("{}: draft, for the reasons above: {}", lab.stem(), aside.display());
+    Ok(Status::Draft(Vec::new()))
+}
+
+/// The labs that are to be measured, and those that can't be, each of them told; what is done already is left out.
+fn to_measure(
+    setting: &Setting,
+    args: &VerifyArgs,
+    labs: Vec<&'static dyn Lab>,
+) -> (Vec<&'static dyn Lab>, Vec<&'static str>) {
+    let (mut wanted, mut refused) = (Vec::new(), Vec::new());
+    for lab in labs {
+        match present::plan(setting, args, lab) {
+            Ok(Plan::Measure) => wanted.push(lab),
+            Ok(Plan::Done) => anstream::println!("{}: verified already", lab.stem()),
+            Err(why) => {
+                anstream::eprintln!("{}: not measured: {why:#}", lab.stem());
+                refused.push(lab.stem());
+            }
+        }
+    }
+    (wanted, refused)
 }
 
 /// The labs of these names, or all of them.
@@ -89,14 +141,14 @@ fn prepare() -> Result<Setting> {
         disassembler: Disassembler::find(Some(&root)).ok(),
         sanitizer: tools::find("compute-sanitizer"),
         architecture: device.architecture,
-        slug: device.gpu.slug(),
+        gpu: device.gpu.clone(),
         root,
         manifest,
     })
 }
 
-/// Whatever would make a draft, found before anything is measured.
-fn preflight(setting: &Setting, labs: &[&dyn Lab]) -> Vec<String> {
+/// Whatever would make drafts of all records, found before anything is measured.
+fn shortcomings_of_all(setting: &Setting) -> Vec<String> {
     let mut lines = Vec::new();
     match sources::hash(&setting.root) {
         Ok(hash) if hash == crate::BUILT_FROM => {}
@@ -109,28 +161,20 @@ fn preflight(setting: &Setting, labs: &[&dyn Lab]) -> Vec<String> {
                 .to_owned(),
         );
     }
-    for lab in labs {
-        if setting
-            .manifest
-            .labs
-            .get(lab.stem())
-            .is_none_or(|entry| entry.protocol != lab::protocol_hash(*lab))
-        {
-            lines.push(format!("{}: the manifest is older than the lab; run scripts/kernels", lab.stem()));
-        }
-        if let Err(error) = evidence(setting, *lab) {
-            lines.push(format!("{}: {error:#}", lab.stem()));
-        }
-    }
     lines
 }
 
-fn is_done(setting: &Setting, lab: &dyn Lab, path: &Path) -> bool {
-    let Ok(record) = store::read_record(path) else { return false };
-    record.sources == crate::BUILT_FROM
-        && record.protocol == lab::protocol_hash(lab)
-        && rules::faults(&record, &setting.manifest).is_empty()
-        && rules::status(&record, &setting.manifest) == Status::Verified
+/// Whatever would make a draft of one lab's record.
+fn shortcomings_of(setting: &Setting, lab: &dyn Lab) -> Vec<String> {
+    let mut lines = Vec::new();
+    let entry = setting.manifest.labs.get(lab.stem());
+    if entry.is_none_or(|entry| entry.protocol != lab::protocol_hash(lab)) {
+        lines.push("the manifest is older than the lab; run scripts/kernels".to_owned());
+    }
+    if let Err(error) = evidence(setting, lab) {
+        lines.push(format!("{error:#}"));
+    }
+    lines
 }
 
 fn measure(setting: &Setting, lab: &'static dyn Lab) -> Result<Record> {
@@ -277,172 +321,4 @@ fn sanitize(setting: &Setting, lab: &dyn Lab) -> Result<BTreeMap<String, Sanitiz
         words.insert(name.to_owned(), tools::sanitize(sanitizer, &job)?);
     }
     Ok(words)
-}
-
-/// Where a draft goes: away from the records.
-fn drafts_place(setting: &Setting, path: &Path) -> PathBuf {
-    setting.root.join("target/drafts").join(path.strip_prefix(&setting.root).unwrap_or(path))
-}
-
-/// Writes a record, unless that would lose a better one.
-fn keep(setting: &Setting, args: &VerifyArgs, path: &Path, new: Record) -> Result<Status> {
-    let known = path.exists().then(|| store::read_record(path)).transpose()?;
-    let record = match (args.add, known.clone()) {
-        (true, Some(mut known)) => {
-            draft::add_sitting(&mut known, new).map_err(failed)?;
-            known
-        }
-        (true, None) => {
-            return Err(usage(format!(
-                "--add adds to a record, and `{}` is not there; leave --add away",
-                path.display()
-            )));
-        }
-        (false, _) => new,
-    };
-    let faults = rules::faults(&record, &setting.manifest);
-    if !faults.is_empty() {
-        return Err(failed(format!("the new record would be refused: {}", faults.join("; "))));
-    }
-    let status = rules::status(&record, &setting.manifest);
-    let loses = |known: &Record| {
-        status != Status::Verified && rules::status(known, &setting.manifest) == Status::Verified
-    };
-    if known.as_ref().is_some_and(loses) {
-        let aside = drafts_place(setting, path);
-        store::write(&aside, &record)?;
-        return Err(failed(format!(
-            "{status}; the verified record stays, the draft is `{}`",
-            aside.display()
-        )));
-    }
-    store::write(path, &record)?;
-    Ok(status)
-}
-
-#[cfg(test)]
-mod tests {
-    use labs_record::figure::SetAside;
-
-    use super::*;
-    use crate::failure::{Kind, kind_of};
-
-    const PLACE: &str = "verification/nvidia-h200/day26_sum.yaml";
-    const ADD: VerifyArgs = VerifyArgs { labs: Vec::new(), all: false, resume: false, add: true };
-    const ANEW: VerifyArgs = VerifyArgs { labs: Vec::new(), all: false, resume: false, add: false };
-
-    /// A checkout with this one's manifest and, so far, no record.
-    fn setting() -> (tempfile::TempDir, Setting) {
-        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let setting = Setting {
-            root: folder.path().to_owned(),
-            manifest: store::read(&checkout.join("kernels/manifest.yaml"), "manifest").unwrap(),
-            disassembler: None,
-            sanitizer: None,
-            architecture: 90,
-            slug: "nvidia-h200".to_owned(),
-        };
-        (folder, setting)
-    }
-
-    /// The committed record, of today's code and protocol whatever it was measured by.
-    fn record(setting: &Setting) -> Record {
-        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let mut record = store::read_record(&checkout.join(PLACE)).unwrap();
-        let code = &setting.manifest.code["day26_sum"]["sm_90"];
-        for kernel in record.variants.iter_mut().flat_map(|variant| &mut variant.kernels) {
-            kernel.machine_code.clone_from(&code[&kernel.name]);
-        }
-        record.protocol.clone_from(&setting.manifest.labs["day26_sum"].protocol);
-        record.sources = crate::BUILT_FROM.to_owned();
-        record.seal();
-        record
-    }
-
-    /// The same with two sessions, which is a draft.
-    fn draft(setting: &Setting) -> Record {
-        let mut record = record(setting);
-        record.sittings[0].sessions.truncate(2);
-        record.figures.iter_mut().for_each(|figure| figure.samples.truncate(2));
-        record.seal();
-        record
-    }
-
-    #[test]
-    fn a_verified_record_is_never_replaced_by_a_draft() {
-        let (_folder, setting) = setting();
-        let path = setting.root.join(PLACE);
-        let (verified, draft) = (record(&setting), draft(&setting));
-        // Where there is nothing better, a draft is kept.
-        let status = keep(&setting, &ANEW, &path, draft.clone()).unwrap();
-        assert!(matches!(status, Status::Draft(_)), "{status}");
-        assert_eq!(keep(&setting, &ANEW, &path, verified.clone()).unwrap(), Status::Verified);
-        let error = keep(&setting, &ANEW, &path, draft.clone()).unwrap_err();
-        assert_eq!(kind_of(&error), Kind::Failed);
-        assert!(error.to_string().contains("2 sessions of 3; the verified record stays"), "{error}");
-        assert_eq!(store::read_record(&path).unwrap(), verified);
-        assert_eq!(store::read_record(&drafts_place(&setting, &path)).unwrap(), draft);
-
-        let mut faulty = verified.clone();
-        faulty.digest = String::new();
-        let error = keep(&setting, &ANEW, &path, faulty).unwrap_err().to_string();
-        assert!(error.contains("would be refused"), "{error}");
-        assert_eq!(store::read_record(&path).unwrap(), verified);
-    }
-
-    #[test]
-    fn a_sitting_is_added_to_a_record_of_the_same_code() {
-        let (_folder, setting) = setting();
-        let path = setting.root.join(PLACE);
-        let error = keep(&setting, &ADD, &path, record(&setting)).unwrap_err();
-        assert_eq!(kind_of(&error), Kind::Usage, "{error}");
-        assert!(!path.exists());
-
-        keep(&setting, &ANEW, &path, record(&setting)).unwrap();
-        let mut later = record(&setting);
-        later.sittings[0].started = "2027-01-01T00:00:00Z".to_owned();
-        later.figures[0].set_aside = vec![SetAside { session: 1, count: 3, reason: "slow".to_owned() }];
-        later.seal();
-        assert_eq!(keep(&setting, &ADD, &path, later).unwrap(), Status::Verified);
-        let both = store::read_record(&path).unwrap();
-        assert_eq!((both.sittings.len(), both.sessions()), (2, 6));
-        assert!(both.figures.iter().all(|figure| figure.samples.len() == 6));
-        assert_eq!(both.figures[0].set_aside[0].session, 4, "sessions count over all sittings");
-
-        for (what, change) in [
-            ("protocol", (|record| record.protocol = "other".to_owned()) as fn(&mut Record)),
-            ("machine code", |record| record.variants[0].kernels[0].machine_code = "other".to_owned()),
-            ("compiler", |record| record.compiler.version = "13.0.0".to_owned()),
-            ("GPU", |record| record.gpu.sms = 114),
-        ] {
-            let mut other = record(&setting);
-            change(&mut other);
-            other.seal();
-            let error = keep(&setting, &ADD, &path, other).unwrap_err().to_string();
-            assert!(error.contains(&format!("the record on disk has another {what}")), "{error}");
-            assert_eq!(store::read_record(&path).unwrap(), both);
-        }
-    }
-
-    #[test]
-    fn resume_leaves_out_what_this_program_has_verified() {
-        let (_folder, setting) = setting();
-        let path = setting.root.join(PLACE);
-        let day26 = lab::find("day26").unwrap();
-        assert!(!is_done(&setting, day26, &path));
-        store::write(&path, &record(&setting)).unwrap();
-        assert!(is_done(&setting, day26, &path));
-        for change in [
-            (|record| record.sources = "others".to_owned()) as fn(&mut Record),
-            |record| record.protocol = "other".to_owned(),
-            |record| record.sittings[0].sessions.truncate(2),
-        ] {
-            let mut other = record(&setting);
-            change(&mut other);
-            other.seal();
-            store::write(&path, &other).unwrap();
-            assert!(!is_done(&setting, day26, &path));
-        }
-    }
 }

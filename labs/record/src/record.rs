@@ -62,6 +62,13 @@ pub struct Gpu {
 }
 
 impl Gpu {
+    /// Whether the other is such a GPU too: alike in everything but the memory that a driver keeps for itself, which is
+    /// not a hundredth of all.
+    pub fn is_like(&self, other: &Gpu) -> bool {
+        let same_memory = Gpu { memory_bytes: self.memory_bytes, ..other.clone() };
+        *self == same_memory && self.memory_bytes.abs_diff(other.memory_bytes) <= self.memory_bytes / 100
+    }
+
     /// The folder's name: the device name in lower case, every run of other characters a hyphen.
     pub fn slug(&self) -> String {
         slug(&self.name)
@@ -98,6 +105,9 @@ pub struct Sitting {
     pub started: String,
     /// The driver's version: `580.159.04`.
     pub driver: String,
+    /// SHA-256 over the sources of the program that made it, where another build than the record's first did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<String>,
     /// The sessions, each a process of its own.
     pub sessions: Vec<Session>,
 }
@@ -289,6 +299,33 @@ mod tests {
         assert_eq!(slug("NVIDIA GeForce RTX 5090"), "nvidia-geforce-rtx-5090");
         assert_eq!(slug("Tesla T4"), "tesla-t4");
         assert_eq!(slug("../x"), "x");
+    }
+
+    #[test]
+    fn a_gpu_is_like_another_whose_driver_keeps_a_little_more_memory() {
+        let gpu = Gpu {
+            name: "NVIDIA H200".to_owned(),
+            compute_capability: "9.0".to_owned(),
+            sms: 132,
+            l2_bytes: 60 << 20,
+            memory_bytes: 150_109_880_320,
+            ecc: Some(true),
+        };
+        let with = |change: fn(&mut Gpu)| {
+            let mut other = gpu.clone();
+            change(&mut other);
+            other
+        };
+        assert!(gpu.is_like(&gpu));
+        assert!(gpu.is_like(&with(|other| other.memory_bytes -= 512 << 20)));
+        for change in [
+            (|other| other.memory_bytes /= 2) as fn(&mut Gpu),
+            |other| other.sms = 66,
+            |other| other.ecc = Some(false),
+            |other| other.name.push_str(" NVL"),
+        ] {
+            assert!(!gpu.is_like(&with(change)));
+        }
     }
 
     #[test]

@@ -118,6 +118,7 @@ fn record() -> Record {
         sittings: vec![Sitting {
             started: "2026-01-01T00:00:00Z".to_owned(),
             driver: "580".to_owned(),
+            sources: None,
             sessions: (0..3).map(session).collect(),
         }],
         variants: vec![

@@ -137,7 +137,7 @@ Arguments:
 
 Options:
       --all     Measure all labs
-      --resume  Leave out labs that this very program has verified already
+      --resume  Leave out labs with a verified record of this GPU, code and protocol
       --add     Add a sitting to a verified record instead of replacing it
   -h, --help    Print help
 

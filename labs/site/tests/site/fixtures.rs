@@ -136,6 +136,7 @@ fn record(name: &str, compute_capability: &str, slow_ns: f64, fast_ns: f64) -> R
         sittings: vec![Sitting {
             started: "2026-01-02T03:04:05Z".to_owned(),
             driver: "1.2.3".to_owned(),
+            sources: None,
             sessions: (0..3).map(session).collect(),
         }],
         variants: vec![variant("slow"), variant("fast")],
