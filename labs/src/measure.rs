@@ -10,7 +10,7 @@ use labs_record::record::{Check, Outcome};
 use labs_record::rules::SAMPLES;
 use labs_record::statistics::Summary;
 
-use crate::backend::nvml::{Sensors, Throttled};
+use crate::backend::nvml::Throttled;
 use crate::backend::{Backend, Buffer, Counts, Launched, Step};
 use crate::failure::lacks;
 use crate::lab::{Case, Variant};
@@ -33,7 +33,7 @@ const MOST_SAMPLES: usize = 100;
 const SETTLED: f64 = 0.01;
 const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_millis(400);
-/// Slowed-down samples set aside in one case before it is given up as it is.
+/// Slowed-down samples set aside in one case before it is given up: it has the samples that were kept until then, or none.
 const MOST_SET_ASIDE: u64 = 40;
 
 /// How a run is timed.
@@ -139,7 +139,6 @@ pub struct Bench<'a> {
     pub largest_size: u64,
     /// Called between samples, so that the parent knows that the session is alive.
     pub alive: &'a mut dyn FnMut(),
-    sensors: Sensors,
     inputs: HashMap<&'static str, Buffer>,
     references: HashMap<(&'static str, u64), Rc<[f64]>>,
     pub(crate) findings: Findings,
@@ -162,7 +161,6 @@ impl<'a> Bench<'a> {
             samples: None,
             largest_size,
             alive,
-            sensors: Sensors::open(),
             inputs: HashMap::new(),
             references: HashMap::new(),
             findings: Findings::default(),
@@ -405,14 +403,14 @@ impl<'a> Bench<'a> {
             if unsure.len() < SAMPLES && !self.wanted(samples.len() + unsure.len()) {
                 continue;
             }
-            match self.sensors.read() {
-                Some(Throttled(why)) if slowed.values().sum::<u64>() < MOST_SET_ASIDE => {
+            match self.backend.slowed() {
+                Some(Throttled(why)) => {
                     *slowed.entry(why).or_default() += unsure.len() as u64;
                     unsure.clear();
                 }
-                _ => samples.append(&mut unsure),
+                None => samples.append(&mut unsure),
             }
-            if self.enough(&samples, began, until) {
+            if slowed.values().sum::<u64>() >= MOST_SET_ASIDE || self.enough(&samples, began, until) {
                 break;
             }
         }
@@ -462,7 +460,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Ends the session's measuring.
-    pub fn finish(self) -> (Findings, Sensors) {
-        (self.findings, self.sensors)
+    pub fn finish(self) -> Findings {
+        self.findings
     }
 }

@@ -1,6 +1,6 @@
 //! What a lab prints: tables for people, JSON and CSV for programs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
@@ -212,6 +212,20 @@ pub fn checks(record: &Record, refusals: &[(String, String)]) -> String {
     text
 }
 
+/// What was measured and not kept, and why.
+pub fn set_aside(record: &Record) -> String {
+    let mut counts: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
+    for aside in record.figures.iter().flat_map(|figure| &figure.set_aside) {
+        let (figures, samples) = counts.entry(&aside.reason).or_default();
+        *figures += 1;
+        *samples += aside.count;
+    }
+    let line = |(reason, (figures, samples)): (&&str, &(usize, u64))| {
+        format!("set aside: {samples} samples of {figures} figures: {reason}\n")
+    };
+    counts.iter().map(line).collect()
+}
+
 /// Whether every variant's outcome is the one it declares.
 pub fn as_declared(record: &Record) -> bool {
     record.variants.iter().all(|variant| {
@@ -252,4 +266,27 @@ pub fn csv(record: &Record, entry: &LabEntry) -> Result<String> {
     }
     let bytes = writer.into_inner().context("cannot finish the CSV")?;
     String::from_utf8(bytes).context("the CSV is not UTF-8")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use labs_record::figure::SetAside;
+    use labs_record::store;
+
+    use super::*;
+
+    #[test]
+    fn what_was_set_aside_is_told_by_its_reason() {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let path = checkout.join("verification/nvidia-h200/day26_sum.yaml");
+        let mut record = store::read_record(&path).unwrap();
+        record.figures.iter_mut().for_each(|figure| figure.set_aside.clear());
+        assert_eq!(set_aside(&record), "");
+        for figure in &mut record.figures[..2] {
+            figure.set_aside = vec![SetAside { session: 0, count: 40, reason: "too hot".to_owned() }];
+        }
+        assert_eq!(set_aside(&record), "set aside: 80 samples of 2 figures: too hot\n");
+    }
 }

@@ -171,6 +171,7 @@ fn tables(lab: &dyn Lab, record: &Record, refusals: &[(String, String)], origin:
     text += &print::derived(lab, &derived(lab, record)?, Format::Table)?;
     text += &print::resources(record);
     text += &print::checks(record, refusals);
+    text += &print::set_aside(record);
     let claims = store::parse(lab.shipped().claims, "claims file inside this program")?;
     text += &print::claims(&claims, record, &entry)?;
     text.push('\n');

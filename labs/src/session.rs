@@ -202,8 +202,8 @@ pub fn run(
         (say.borrow_mut())(Message::Case { index, of: cases.len(), name: case.describe() });
         measure(lab, &mut bench, case)?;
     }
-    let (findings, sensors) = bench.finish();
-    let [sm_clock_mhz, memory_clock_mhz, power_w, temperature_c] = sensors.readings();
+    let findings = bench.finish();
+    let [sm_clock_mhz, memory_clock_mhz, power_w, temperature_c] = backend.readings();
     let seconds = (began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
     Ok(Report {
         gpu: device.gpu,

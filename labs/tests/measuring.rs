@@ -49,7 +49,7 @@ fn measured(
     prepare(&mut bench);
     let at = [("cache", cache.place())];
     bench.durations("time", case, &at, cache, &work, launches).unwrap();
-    bench.finish().0
+    bench.finish()
 }
 
 #[test]
@@ -86,6 +86,26 @@ fn the_command_line_can_ask_for_fewer_samples() {
     let few = |bench: &mut Bench<'_>| bench.samples = Some(2);
     let findings = measured(&mut Clock::new(), &case(Outcome::Correct), 0, (Cache::Hot, 1), few);
     assert_eq!(numbers(&findings.figures[0]), [4000.0, 5000.0]);
+}
+
+/// Ten samples at a time are kept or set aside.
+#[test]
+fn samples_of_a_slowed_device_are_set_aside_and_counted() {
+    let slowed = |readings: &[bool]| {
+        let mut clock = Clock::new();
+        clock.slowed = readings.to_vec();
+        let findings = measured(&mut clock, &case(Outcome::Correct), 0, (Cache::Hot, 1), |_| ());
+        let [figure] = &findings.figures[..] else { panic!("{:?}", findings.figures) };
+        let aside: Vec<_> = figure.set_aside.iter().map(|aside| (aside.count, &*aside.reason)).collect();
+        assert_eq!(aside, [(readings.iter().filter(|slow| **slow).count() as u64 * 10, "hot")]);
+        numbers(figure).to_vec()
+    };
+    let kept = slowed(&[true, false, true]);
+    assert_eq!(kept[..2], [14_000.0, 15_000.0], "the first ten were slow");
+    assert_eq!(kept[10], 34_000.0, "and the third ten");
+    // A device that stays slow is given up, and nothing of what it did is kept.
+    assert!(slowed(&[true; 4]).is_empty());
+    assert_eq!(slowed(&[true, true, false, true, true]).len(), SAMPLES);
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn read(refused: u32) -> (Findings, u32) {
     let mut alive = || {};
     let mut bench = Bench::new(&mut clock, 1, 0, &mut alive);
     bench.readings(&READINGS, &case, &[], &[], &reader).unwrap();
-    let (findings, _) = bench.finish();
+    let findings = bench.finish();
     (findings, clock.runs)
 }
 

@@ -205,5 +205,8 @@ fn too_few_samples(figure: &Figure, sessions: usize) -> Option<String> {
             Samples::Numbers(numbers) => !numbers.is_empty(),
             Samples::Tries { .. } => true,
         });
-    (!full).then(|| format!("`{}` lacks samples in some session", figure.describe()))
+    let why =
+        figure.set_aside.first().map(|aside| format!(" ({} were set aside: {})", aside.count, aside.reason));
+    let why = why.unwrap_or_default();
+    (!full).then(|| format!("`{}` lacks samples in some session{why}", figure.describe()))
 }

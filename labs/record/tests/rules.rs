@@ -158,7 +158,7 @@ fn a_whole_record_is_verified() {
 #[test]
 fn each_shortcoming_makes_a_draft_and_is_named() {
     type Change = fn(&mut Record);
-    let cases: [(&str, Change); 10] = [
+    let cases: [(&str, Change); 11] = [
         ("2 sessions of 3", |record| {
             record.sittings[0].sessions.pop();
             record.figures[0].samples.pop();
@@ -179,6 +179,11 @@ fn each_shortcoming_makes_a_draft_and_is_named() {
         ("`right` has no machine code on record", |record| record.variants[0].kernels.clear()),
         ("`time of right at size=4096` lacks samples in some session", |record| {
             record.figures[0].samples[1] = Samples::Numbers(vec![100.0; 9]);
+        }),
+        ("lacks samples in some session (40 were set aside: slowed down)", |record| {
+            record.figures[0].samples[1] = Samples::Numbers(Vec::new());
+            record.figures[0].set_aside =
+                vec![SetAside { session: 1, count: 40, reason: "slowed down".to_owned() }];
         }),
     ];
     for (reason, change) in cases {

@@ -9,9 +9,9 @@ use std::ffi::{CString, c_void};
 use anyhow::Result;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
-use labs_record::record::Gpu;
+use labs_record::record::{Gpu, Reading};
 
-use super::nvml::Sensors;
+use super::nvml::{Sensors, Throttled};
 use super::{Argument, Backend, Buffer, Counts, Device, Image, Launch, Resources, Step};
 use crate::failure::{failed, lacks};
 
@@ -35,6 +35,7 @@ pub struct Cuda {
     allocations: Vec<Buffer>,
     host_allocations: Vec<HostMemory>,
     flushing: Option<Buffer>,
+    sensors: Sensors,
 }
 
 /// Page-locked memory of the host, and the address at which kernels reach it.
@@ -79,8 +80,9 @@ impl Cuda {
         }
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(broken)?;
         let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(broken);
+        let sensors = Sensors::open();
         Ok(Cuda {
-            device: describe(handle, version)?,
+            device: describe(handle, version, &sensors)?,
             handle,
             stream,
             start: event()?,
@@ -90,6 +92,7 @@ impl Cuda {
             allocations: Vec::new(),
             host_allocations: Vec::new(),
             flushing: None,
+            sensors,
         })
     }
 
@@ -321,6 +324,14 @@ impl Backend for Cuda {
         Ok((f64::from(milliseconds) * 1e6).round())
     }
 
+    fn slowed(&mut self) -> Option<Throttled> {
+        self.sensors.read()
+    }
+
+    fn readings(&self) -> [Reading; 4] {
+        self.sensors.readings()
+    }
+
     fn flush(&mut self) -> Result<Vec<Step>> {
         let buffer = match self.flushing {
             Some(buffer) => buffer,
@@ -377,8 +388,8 @@ impl Drop for Cuda {
     }
 }
 
-fn describe(handle: sys::CUdevice, version: i32) -> Result<Device> {
-    let (driver, ecc) = Sensors::open().driver_and_ecc();
+fn describe(handle: sys::CUdevice, version: i32, sensors: &Sensors) -> Result<Device> {
+    let (driver, ecc) = sensors.driver_and_ecc();
     let major = attribute(handle, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = attribute(handle, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     // SAFETY: `handle` is a device.

@@ -1,7 +1,9 @@
 //! Where kernels run: a GPU by CUDA's driver, or the simulator. A lab sees only this trait.
 
 use anyhow::Result;
-use labs_record::record::Gpu;
+use labs_record::record::{Gpu, Reading};
+
+use nvml::Throttled;
 
 pub mod cuda;
 pub mod nvml;
@@ -141,6 +143,16 @@ pub trait Backend {
     /// # Errors
     /// Where [`keeps_time`](Backend::keeps_time) is false.
     fn time(&mut self, before: &[Step], timed: &[Step]) -> Result<f64>;
+
+    /// Reads the sensors: says so if the device is being slowed down, which the samples since the last call then were too.
+    fn slowed(&mut self) -> Option<Throttled> {
+        None
+    }
+
+    /// What the sensors have shown so far, in the order SM clock, memory clock, power, temperature.
+    fn readings(&self) -> [Reading; 4] {
+        std::array::from_fn(|_| Reading::Absent("not readable: there are no sensors".to_owned()))
+    }
 
     /// Evicts what the L2 holds; does nothing where there is no cache. Returns the step that does it.
     fn flush(&mut self) -> Result<Vec<Step>>;

@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test crate uses its part")]
 
 use anyhow::Result;
+use labs::backend::nvml::Throttled;
 use labs::backend::{Backend, Buffer, Counts, Device, Image, Resources, Step};
 use labs_record::record::Gpu;
 
@@ -15,6 +16,8 @@ pub struct Clock {
     pub runs: u32,
     /// What came before the latest one.
     pub before: Vec<Step>,
+    /// Whether its sensors say that it is slowed down, reading by reading; no more when these are used up.
+    pub slowed: Vec<bool>,
 }
 
 impl Clock {
@@ -31,6 +34,7 @@ impl Clock {
             device: Device { gpu, driver: "none".to_owned(), architecture: 90 },
             runs: 0,
             before: Vec::new(),
+            slowed: Vec::new(),
         }
     }
 }
@@ -72,6 +76,11 @@ impl Backend for Clock {
         self.runs += 1;
         self.before = before.to_vec();
         Ok(f64::from(self.runs) * 1000.0)
+    }
+
+    fn slowed(&mut self) -> Option<Throttled> {
+        let slow = !self.slowed.is_empty() && self.slowed.remove(0);
+        slow.then(|| Throttled("hot".to_owned()))
     }
 
     fn flush(&mut self) -> Result<Vec<Step>> {
