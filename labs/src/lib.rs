@@ -6,7 +6,6 @@
 pub mod agree;
 pub mod backend;
 pub mod baseline;
-pub mod cells;
 pub mod cli;
 pub mod code;
 pub mod days;

@@ -101,6 +101,9 @@ pub struct Answer {
 }
 
 impl Cells {
+    /// Its file, from the repository's root.
+    pub const FILE: &str = "verification/native_or_cas.yaml";
+
     /// SHA-256 over everything but `digest` itself.
     pub fn compute_digest(&self) -> String {
         let bare = Cells { digest: String::new(), ..self.clone() };

@@ -12,7 +12,7 @@ fn root() -> PathBuf {
 }
 
 fn table() -> Cells {
-    store::read(&root().join("verification/native_or_cas.yaml"), "table of operations").unwrap()
+    store::read(&root().join(Cells::FILE), "table of operations").unwrap()
 }
 
 /// Verdicts of a row on all targets of a backend.
@@ -32,7 +32,7 @@ const LOOPS: [CellVerdict; 2] = [CellVerdict::CasLoop, CellVerdict::ExclusiveLoo
 #[test]
 fn the_committed_table_is_sound() {
     assert_eq!(table().faults(), Vec::<String>::new());
-    let prices = root().join("verification/native_or_cas_prices.yaml");
+    let prices = root().join(Prices::FILE);
     if prices.is_file() {
         let prices: Prices = store::read(&prices, "list of prices").unwrap();
         assert_eq!(prices.faults(), Vec::<String>::new());

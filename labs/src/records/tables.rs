@@ -5,14 +5,12 @@ use std::path::Path;
 use labs_record::cells::{Cells, Prices, SourceTable};
 use labs_record::store;
 
-use crate::cells::{self, price};
-
 /// Tables that are no lab's record, with what reads them.
 const TABLES: [(&str, Check); 3] = [
-    (cells::FILE, |path, _| Ok(store::read::<Cells>(path, "table of operations")?.faults())),
-    (price::FILE, |path, _| Ok(store::read::<Prices>(path, "list of prices")?.faults())),
+    (Cells::FILE, |path, _| Ok(store::read::<Cells>(path, "table of operations")?.faults())),
+    (Prices::FILE, |path, _| Ok(store::read::<Prices>(path, "list of prices")?.faults())),
     ("verification/native_or_cas_source.yaml", |path, root| {
-        let table: Cells = store::read(&root.join(cells::FILE), "table of operations")?;
+        let table: Cells = store::read(&root.join(Cells::FILE), "table of operations")?;
         Ok(store::read::<SourceTable>(path, "document's table")?.faults(&table))
     }),
 ];

@@ -58,6 +58,9 @@ impl Price {
 }
 
 impl Prices {
+    /// Its file, from the repository's root.
+    pub const FILE: &str = "verification/native_or_cas_prices.yaml";
+
     /// SHA-256 over everything but `digest` itself.
     pub fn compute_digest(&self) -> String {
         let bare = Prices { digest: String::new(), ..self.clone() };

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use anyhow::{Context as _, Result};
 use labs_record::cells::{Backend, Cells, Old, Operation, Scalar, Spelling, Target};
 
-use super::reading::{Dialect, assembly};
-use super::{Column, Found, Key, Workshop, command, ir, name, run, version};
+use crate::reading::{Dialect, Listing, assembly};
+use crate::{Column, Found, Key, Workshop, command, ir, name, run, version};
 
 const CLANG: &str = "clang-19";
 const RUSTC: &str = "rustc";
@@ -113,7 +113,7 @@ fn by_rustc(workshop: &Workshop, processor: &Processor, ran: &str) -> Result<Col
     Ok((target, rows?))
 }
 
-fn read(workshop: &Workshop, processor: &Processor) -> Result<BTreeMap<String, super::reading::Listing>> {
+fn read(workshop: &Workshop, processor: &Processor) -> Result<BTreeMap<String, Listing>> {
     let text = std::fs::read_to_string(workshop.path().join("cells.s")).context("no assembly was left")?;
     Ok(assembly(processor.dialect, &text))
 }
@@ -136,7 +136,7 @@ fn llvm_source() -> String {
 }
 
 /// How Rust spells it; none where it has no such type.
-pub fn rust_spelling(operation: Operation, kind: Scalar) -> Option<Spelling> {
+fn rust_spelling(operation: Operation, kind: Scalar) -> Option<Spelling> {
     match kind {
         Scalar::F16 | Scalar::Bf16 | Scalar::F16x2 => None,
         Scalar::F32 | Scalar::F64 => Some(match operation {
@@ -149,7 +149,7 @@ pub fn rust_spelling(operation: Operation, kind: Scalar) -> Option<Spelling> {
 }
 
 /// The functions of all rows in Rust, on atomics of bits for floats.
-pub fn rust_source() -> String {
+fn rust_source() -> String {
     let mut text = "#![no_std]\nuse core::sync::atomic::{*, Ordering::Relaxed};\n".to_owned();
     for key in Cells::wanted(Backend::Cpu) {
         if let Some(spelled) = rust_spelling(key.0, key.1) {

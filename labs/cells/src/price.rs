@@ -7,21 +7,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
+use labs::backend::cuda::Cuda;
+use labs::backend::{Argument, Backend, Buffer, Image, Launch, Step};
+use labs::draft;
+use labs::toolchain::nvrtc::{self, Nvrtc, Program};
+use labs::toolchain::{Architecture, PINNED_NVRTC};
 use labs_record::SCHEMA;
 use labs_record::cells::{Old, Operation, Price, Prices, Scalar, Spelling};
 use labs_record::record::Gpu;
 use serde::{Deserialize, Serialize};
 
-use super::cuda;
-use crate::backend::cuda::Cuda;
-use crate::backend::{Argument, Backend, Buffer, Image, Launch, Step};
-use crate::toolchain::nvrtc::{self, Nvrtc, Program};
-use crate::toolchain::{Architecture, PINNED_NVRTC};
+use crate::cuda;
 
-/// The prices' file, from the repository's root.
-pub const FILE: &str = "verification/native_or_cas_prices.yaml";
-
-/// What stands above them.
+/// What stands above the prices in their file.
 pub const HEAD: &str = "# Made by `native-or-cas prices` from what a GPU did; not for editing.\n";
 
 /// What one process measured.
@@ -38,7 +36,7 @@ pub struct Session {
 }
 
 /// How long every thread works, SM clock cycles.
-pub const WINDOW_CYCLES: u64 = 1_000_000;
+const WINDOW_CYCLES: u64 = 1_000_000;
 
 /// Launches that are counted, after one that is not.
 const SAMPLES: usize = 5;
@@ -79,7 +77,7 @@ fn operand(operation: Operation, scalar: Scalar) -> Option<String> {
 }
 
 /// The kernels, behind those of the table.
-pub fn source() -> String {
+fn source() -> String {
     let mut text = cuda::prelude();
     text += include_str!("price.cu");
     for scalar in Scalar::ALL {
@@ -116,7 +114,7 @@ pub fn code(root: &Path, architecture: Architecture) -> Result<Vec<u8>> {
 /// There is no GPU (exit code 3), or it fails.
 pub fn session(image: Vec<u8>, seed: u64) -> Result<Session> {
     let mut backend = Cuda::open()?;
-    let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let started = draft::now();
     let prices = measure(&mut backend, image, seed)?;
     let device = backend.device();
     Ok(Session { gpu: device.gpu.clone(), driver: device.driver.clone(), started, prices })
@@ -175,7 +173,7 @@ struct Words {
 ///
 /// # Errors
 /// The GPU fails, or a thread did nothing in its window.
-pub fn measure(backend: &mut dyn Backend, image: Vec<u8>, seed: u64) -> Result<Vec<Price>> {
+fn measure(backend: &mut dyn Backend, image: Vec<u8>, seed: u64) -> Result<Vec<Price>> {
     backend.load(&Image::Cubin(image))?;
     let sms = backend.device().gpu.sms;
     let threads_most = sms * 256;

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::thread;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use labs::toolchain::disassembly::Disassembler;
+use labs::toolchain::nvrtc::{self, Nvrtc, Program};
+use labs::toolchain::{Architecture, PINNED_NVRTC};
 use labs_record::cells::{Answer, Backend, Cells, Operation, Place, Scalar, Spelling, Target};
 
-use super::{Column, Found, Key, name, reading};
-use crate::toolchain::disassembly::Disassembler;
-use crate::toolchain::nvrtc::{self, Nvrtc, Program};
-use crate::toolchain::{Architecture, PINNED_NVRTC};
+use crate::{Column, Found, Key, name, reading};
 
 /// Turing to Blackwell, as the manifest of the labs' kernels has them.
 const ARCHITECTURES: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
@@ -18,7 +18,7 @@ const ARCHITECTURES: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
 const KERNELS: &str = include_str!("cells.cu");
 
 /// Kernels whose answer is known beforehand: a loop by hand, and a compare-and-swap without one.
-pub const CONTROLS: [&str; 2] = ["control_loop", "control_once"];
+const CONTROLS: [&str; 2] = ["control_loop", "control_once"];
 
 /// Whether CUDA C++ has a function for it, on the type or on bits as wide.
 pub fn spelling(operation: Operation, scalar: Scalar) -> Spelling {
@@ -33,12 +33,12 @@ pub fn spelling(operation: Operation, scalar: Scalar) -> Spelling {
 }
 
 /// What CUDA C++ offers, function by function.
-pub(super) fn prelude() -> String {
+pub(crate) fn prelude() -> String {
     KERNELS.to_owned()
 }
 
 /// The kernels of all rows, as one file.
-pub fn source() -> String {
+fn source() -> String {
     let mut text = prelude();
     for operation in Operation::ALL {
         for scalar in Scalar::ALL.into_iter().filter(|scalar| operation.is_defined_for(*scalar)) {

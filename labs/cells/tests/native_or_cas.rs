@@ -6,26 +6,26 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use labs::cells::{self, Column, amdgpu, cpu, cuda, price, spirv};
 use labs::toolchain::Architecture;
 use labs::toolchain::nvrtc::Nvrtc;
-use labs_record::cells::{CellVerdict, Cells, Operation, Prices, Spelling};
+use labs_cells::{Column, amdgpu, cpu, cuda, differences, price, renewed, spirv};
+use labs_record::cells::{CellVerdict, Cells, Operation, Prices, Scalar, Spelling};
 use labs_record::store;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn committed() -> Cells {
-    store::read(&root().join(cells::FILE), "table of operations").unwrap()
+    store::read(&root().join(Cells::FILE), "table of operations").unwrap()
 }
 
 fn same(columns: &[Column]) {
-    let (there, made) = (committed(), cells::table(columns));
-    for note in cells::renewed(&there, &made) {
+    let (there, made) = (committed(), labs_cells::table(columns));
+    for note in renewed(&there, &made) {
         eprintln!("note: {note}");
     }
-    assert_eq!(cells::differences(&there, &made), Vec::<String>::new(), "run scripts/native-or-cas");
+    assert_eq!(differences(&there, &made), Vec::<String>::new(), "run scripts/native-or-cas");
 }
 
 /// Whether all these programs run, or a loud skip.
@@ -81,7 +81,7 @@ fn spirv_cells_are_what_glslang_makes() {
 
 #[test]
 fn every_row_with_a_price_is_priced_and_its_kernel_compiles() {
-    let prices: Prices = store::read(&root().join(price::FILE), "list of prices").unwrap();
+    let prices: Prices = store::read(&root().join(Prices::FILE), "list of prices").unwrap();
     let rows: Vec<_> = price::rows().collect();
     for (operation, scalar, old) in &rows {
         for addresses in [1, 1_024] {
@@ -104,13 +104,13 @@ fn a_changed_cell_is_told() {
     let there = committed();
     let mut made = there.clone();
     made.rows[0].cells[0].answer.verdict = CellVerdict::CasLoop;
-    let differences = cells::differences(&there, &made);
-    assert!(!differences.is_empty());
-    assert!(differences[0].contains("add_i32_global_unused: CAS loop"), "{differences:?}");
+    let told = differences(&there, &made);
+    assert!(!told.is_empty());
+    assert!(told[0].contains("add_i32_global_unused: CAS loop"), "{told:?}");
     made = there.clone();
     made.targets[0].compiler = "NVRTC 13".to_owned();
-    assert_eq!(cells::differences(&there, &made), Vec::<String>::new());
-    assert!(cells::renewed(&there, &made)[0].contains("NVRTC 13"));
+    assert_eq!(differences(&there, &made), Vec::<String>::new());
+    assert!(renewed(&there, &made)[0].contains("NVRTC 13"));
 }
 
 #[test]
@@ -122,5 +122,5 @@ fn every_written_loop_is_read_as_one() {
     assert!(loops.len() > 100, "{}", loops.len());
     let wanted = [CellVerdict::CasLoop, CellVerdict::ExclusiveLoop];
     assert!(loops.iter().all(|cell| wanted.contains(&cell.answer.verdict)));
-    assert_eq!(cuda::spelling(Operation::Mul, labs_record::cells::Scalar::I32), Spelling::Loop);
+    assert_eq!(cuda::spelling(Operation::Mul, Scalar::I32), Spelling::Loop);
 }

@@ -1,5 +1,5 @@
 //! Native or CAS: what compilers make of every atomic operation on every type. [`cuda`], [`amdgpu`], [`cpu`] and
-//! [`spirv`] (with Metal behind it) write the source, run the compiler and hand its code to [`reading`]; nothing here
+//! [`spirv`] (with Metal behind it) write the source, run the compiler and hand its code to `reading`; nothing here
 //! states an answer. The result is [`labs_record::cells::Cells`].
 
 use std::collections::BTreeMap;
@@ -7,32 +7,28 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
+use labs::failure::lacks;
 use labs_record::SCHEMA;
 use labs_record::cells::{
     Answer, Backend, Cell, CellVerdict, Cells, Old, Operation, Place, Row, Scalar, Spelling, Target,
 };
 
-use crate::failure::lacks;
-
 pub mod amdgpu;
 pub mod cpu;
 pub mod cuda;
-pub mod ir;
+mod ir;
 pub mod price;
-pub mod reading;
+mod reading;
 pub mod spirv;
 
-/// The table's file, from the repository's root.
-pub const FILE: &str = "verification/native_or_cas.yaml";
-
-/// What stands above it.
+/// What stands above the table in its file.
 pub const HEAD: &str = "# Made by scripts/native-or-cas from what compilers emit; not for editing.\n";
 
 /// One row of a backend.
 pub type Key = (Operation, Scalar, Place, Old);
 
 /// A row's name in sources and assembly: `add_i32_global_unused`.
-pub fn name((operation, scalar, place, old): Key) -> String {
+pub(crate) fn name((operation, scalar, place, old): Key) -> String {
     format!("{operation}_{scalar}_{place}_{old}")
 }
 

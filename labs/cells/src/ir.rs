@@ -4,7 +4,7 @@
 use labs_record::cells::{Operation, Scalar, Spelling};
 
 /// LLVM's name of a type.
-pub fn scalar(scalar: Scalar) -> &'static str {
+pub(crate) fn scalar(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::I32 | Scalar::U32 => "i32",
         Scalar::I64 | Scalar::U64 => "i64",
@@ -22,7 +22,7 @@ fn bits(scalar: Scalar) -> String {
 }
 
 /// LLVM has no atomic product.
-pub fn spelling(operation: Operation) -> Spelling {
+pub(crate) fn spelling(operation: Operation) -> Spelling {
     if operation == Operation::Mul { Spelling::Loop } else { Spelling::Function }
 }
 
@@ -50,7 +50,7 @@ fn verb(operation: Operation, scalar: Scalar) -> Option<&'static str> {
 
 /// Instructions that apply an operation to the word at `%a` with the operand `%v` and leave the old value in `%old`.
 /// `pointer` is the type of `%a`, `order` scope and order. They may begin new blocks; `%entry` is the block before.
-pub fn apply(operation: Operation, kind: Scalar, pointer: &str, order: &str) -> String {
+pub(crate) fn apply(operation: Operation, kind: Scalar, pointer: &str, order: &str) -> String {
     let (word, bits) = (scalar(kind), bits(kind));
     match verb(operation, kind) {
         // Vectors are exchanged as the integer that is as wide.

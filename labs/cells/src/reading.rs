@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use labs::toolchain::disassembly::{Function, Role};
 use labs_record::cells::{Answer, CellVerdict, Operation, Place};
-
-use crate::toolchain::disassembly::{Function, Role};
 
 /// What one instruction has to do with an atomic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// It reads, changes and writes a word as one.
     Atomic,
     /// It swaps if the word is what was expected.
@@ -25,16 +24,16 @@ pub enum Step {
 
 /// A piece of code: the instructions that matter, with their places, and the loops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Listing {
+pub(crate) struct Listing {
     /// Place in the program, what it is, and its name as the assembly spells it.
-    pub steps: Vec<(usize, Step, String)>,
+    pub(crate) steps: Vec<(usize, Step, String)>,
     /// From the target of a backward branch to the branch.
-    pub loops: Vec<RangeInclusive<usize>>,
+    pub(crate) loops: Vec<RangeInclusive<usize>>,
 }
 
 impl Listing {
     /// What the code makes of an operation; none if no atomic instruction is in it.
-    pub fn answer(&self, operation: Operation) -> Option<Answer> {
+    pub(crate) fn answer(&self, operation: Operation) -> Option<Answer> {
         let looped = |place: &usize| self.loops.iter().any(|range| range.contains(place));
         let named = |wanted: &[Step]| -> Vec<&str> {
             let mut names: Vec<&str> = Vec::new();
@@ -67,7 +66,7 @@ impl Listing {
 
 /// Reads machine code of NVIDIA's that works on a word at a place. Where the compiler does not know the place it writes
 /// both ways, and a test of the address chooses; only the one taken counts.
-pub fn sass(function: &Function, word: Place) -> Listing {
+pub(crate) fn sass(function: &Function, word: Place) -> Listing {
     let in_shared = |name: &str| name.starts_with("ATOMS");
     let knows = function.atomics().any(|instruction| in_shared(instruction.mnemonic()));
     let steps = function.instructions.iter().enumerate().filter_map(|(place, instruction)| {
@@ -93,7 +92,7 @@ pub fn sass(function: &Function, word: Place) -> Listing {
 
 /// An assembly language as compilers print it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
+pub(crate) enum Dialect {
     /// AT&T's syntax.
     X86,
     /// A64.
@@ -189,7 +188,7 @@ fn metal(words: &[&str]) -> Option<(Step, String)> {
 
 /// Reads assembly as text: labels end in a colon (SPIR-V: `%5 = OpLabel`), and an instruction that names a label
 /// above itself closes a loop. `stop` ends a function.
-pub fn assembly(dialect: Dialect, text: &str) -> BTreeMap<String, Listing> {
+pub(crate) fn assembly(dialect: Dialect, text: &str) -> BTreeMap<String, Listing> {
     let mut functions: BTreeMap<String, Listing> = BTreeMap::new();
     let (mut current, mut labels, mut place) = (String::new(), BTreeMap::new(), 0);
     // Of two functions with the same code compilers keep one.
@@ -233,7 +232,7 @@ pub fn assembly(dialect: Dialect, text: &str) -> BTreeMap<String, Listing> {
 
 /// Reads Metal's language: a loop is what stands between the braces behind `for` or `while`. A `do` is none: by it
 /// SPIRV-Cross mends a weak compare-and-swap, which may fail without a reason.
-pub fn metal_source(text: &str) -> Listing {
+pub(crate) fn metal_source(text: &str) -> Listing {
     let mut listing = Listing::default();
     let mut open: Vec<Option<usize>> = Vec::new();
     let mut head = false;
@@ -257,7 +256,7 @@ pub fn metal_source(text: &str) -> Listing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::toolchain::disassembly;
+    use labs::toolchain::disassembly;
 
     /// Verdict and instruction of the function `f`.
     fn read(dialect: Dialect, operation: Operation, text: &str) -> Option<(CellVerdict, String)> {

@@ -8,8 +8,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use labs_record::cells::{Backend, Cells, Old, Operation, Place, Scalar, Spelling, Target};
 
-use super::reading::{Dialect, assembly, metal_source};
-use super::{Column, Found, Key, Workshop, command, name, run, version};
+use crate::reading::{Dialect, assembly, metal_source};
+use crate::{Column, Found, Key, Workshop, command, name, run, version};
 
 const COMPILER: &str = "glslangValidator";
 const DISASSEMBLER: &str = "spirv-dis";

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Parser, Subcommand};
-use labs::cells::price;
+use labs::failure;
 use labs::toolchain::Architecture;
-use labs::{cells, failure};
-use labs_record::cells::Cells;
+use labs_cells::price;
+use labs_record::cells::{Cells, Prices};
 use labs_record::store;
 
 /// Asks compilers what they make of every atomic operation.
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<()> {
-    let path = arguments.root.join(cells::FILE);
+    let path = arguments.root.join(Cells::FILE);
     match &arguments.command {
         Action::Build => build(&path, &make(&arguments.root)?),
         Action::Check => check(&path, &make(&arguments.root)?),
@@ -84,7 +84,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         }
         Action::Prices { sessions } => {
             let prices = price::together(sessions)?;
-            let path = arguments.root.join(price::FILE);
+            let path = arguments.root.join(Prices::FILE);
             let text = format!("{}{}", price::HEAD, store::to_text(&path, &prices)?);
             Ok(store::write_text(&path, &text)?)
         }
@@ -92,7 +92,7 @@ fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn make(root: &Path) -> Result<Cells> {
-    let made = cells::make(root)?;
+    let made = labs_cells::make(root)?;
     let faults = made.faults();
     if !faults.is_empty() {
         bail!("the table made is faulty: {}", faults.join("; "));
@@ -101,7 +101,7 @@ fn make(root: &Path) -> Result<Cells> {
 }
 
 fn build(path: &Path, made: &Cells) -> Result<()> {
-    store::write_text(path, &format!("{}{}", cells::HEAD, store::to_text(path, made)?))?;
+    store::write_text(path, &format!("{}{}", labs_cells::HEAD, store::to_text(path, made)?))?;
     let (targets, rows) = (made.targets.len(), made.rows.len());
     writeln!(std::io::stdout(), "wrote {rows} rows on {targets} targets to {}", path.display())?;
     Ok(())
@@ -109,9 +109,9 @@ fn build(path: &Path, made: &Cells) -> Result<()> {
 
 fn check(path: &Path, made: &Cells) -> Result<()> {
     let there: Cells = store::read(path, "table of operations")?;
-    let differences = cells::differences(&there, made);
+    let differences = labs_cells::differences(&there, made);
     let mut out = std::io::stdout();
-    for renewed in cells::renewed(&there, made) {
+    for renewed in labs_cells::renewed(&there, made) {
         writeln!(out, "note: {renewed}")?;
     }
     for difference in &differences {

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use anyhow::{Context as _, Result};
 use labs_record::cells::{Backend, Cells, Old, Operation, Place, Scalar, Target};
 
-use super::reading::{Dialect, assembly};
-use super::{Column, Found, Key, Workshop, ir, name, run, version};
+use crate::reading::{Dialect, assembly};
+use crate::{Column, Found, Key, Workshop, ir, name, run, version};
 
 /// Debian's LLVM that knows all five.
 const CLANG: &str = "clang-19";
