@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use labs_record::figure::Figure;
 use labs_record::record::Record;
 use labs_record::rules::{self, Status};
 use labs_record::store;
@@ -139,14 +140,34 @@ pub(super) fn keep(setting: &Setting, add: bool, path: &Path, new: Record) -> Re
         return refuse(format!("the new record would be refused: {}", faults.join("; ")), &record);
     }
     let status = rules::status(&record, &setting.manifest);
-    let loses = |known: &Record| {
-        status != Status::Verified && rules::status(known, &setting.manifest) == Status::Verified
-    };
-    if known.as_ref().is_some_and(loses) {
-        return refuse(format!("{status}; the verified record stays"), &record);
+    let verified = known.filter(|known| rules::status(known, &setting.manifest) == Status::Verified);
+    if let Some(known) = verified {
+        if status != Status::Verified {
+            return refuse(format!("{status}; the verified record stays"), &record);
+        }
+        if let [first, ..] = &lost(setting, &known, &record)[..] {
+            return refuse(
+                format!("`{first}` is missing; the verified record, which has it, stays"),
+                &record,
+            );
+        }
     }
     store::write(path, &record)?;
     Ok(status)
+}
+
+/// Figures of a verified record that another of the same lab, code and protocol has not: what a figure's places are is known
+/// from where it was measured before. One that may be missing is none of them.
+fn lost(setting: &Setting, known: &Record, new: &Record) -> Vec<String> {
+    let entries = setting.manifest.labs.get(&known.lab).map_or(&[][..], |lab| &lab.figures);
+    let needed = |figure: &&Figure| !entries.iter().any(|entry| entry.name == figure.name && entry.optional);
+    let there = |figure: &Figure| {
+        let same = |other: &Figure| {
+            other.name == figure.name && other.variant == figure.variant && other.at == figure.at
+        };
+        new.figures.iter().any(same)
+    };
+    known.figures.iter().filter(needed).filter(|figure| !there(figure)).map(Figure::describe).collect()
 }
 
 #[cfg(test)]
@@ -274,6 +295,30 @@ mod tests {
             assert_eq!(store::read_record(&path).unwrap(), both);
             store::read_record(&drafts_place(&setting, &path)).unwrap();
         }
+    }
+
+    #[test]
+    fn a_verified_record_is_not_replaced_by_one_with_fewer_places() {
+        let (_folder, setting) = setting();
+        let path = setting.root.join(PLACE);
+        let whole = record(&setting);
+        keep(&setting, false, &path, whole.clone()).unwrap();
+        let without = |name: &str| {
+            let mut record = whole.clone();
+            let place = record.figures.iter().position(|figure| figure.name == name).unwrap();
+            let figure = record.figures.remove(place);
+            record.seal();
+            assert_eq!(rules::status(&record, &setting.manifest), Status::Verified, "no rule misses it");
+            (record, figure.describe())
+        };
+        let (fewer, missing) = without("time");
+        let error = keep(&setting, false, &path, fewer.clone()).unwrap_err().to_string();
+        assert!(error.contains(&format!("`{missing}` is missing; the verified record")), "{error}");
+        assert_eq!(store::read_record(&path).unwrap(), whole);
+        assert_eq!(store::read_record(&drafts_place(&setting, &path)).unwrap(), fewer);
+        // A peer's figure may be missing.
+        let (fewer, _) = without("time_with_reset");
+        assert_eq!(keep(&setting, false, &path, fewer).unwrap(), Status::Verified);
     }
 
     /// What is refused before anything is measured, and what is left out by `--resume`.
