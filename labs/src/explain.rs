@@ -75,11 +75,11 @@ fn show(variant: &Variant, source: &str, ptx: &str, functions: &[Function]) {
     anstream::println!();
 }
 
-/// The text between `// ANCHOR: name` and `// ANCHOR_END: name`.
-fn anchored<'a>(source: &'a str, name: &str) -> &'a str {
-    let (begin, end) = (format!("// ANCHOR: {name}\n"), format!("// ANCHOR_END: {name}"));
-    let Some(start) = source.find(&begin).map(|place| place + begin.len()) else { return "" };
-    source[start..].find(&end).map_or("", |length| &source[start..start + length])
+/// The lines between `// ANCHOR: name` and `// ANCHOR_END: name`, whatever their ends; empty if the anchor has no beginning.
+fn anchored(source: &str, name: &str) -> String {
+    let (begin, end) = (format!("// ANCHOR: {name}"), format!("// ANCHOR_END: {name}"));
+    let from = source.lines().skip_while(|line| line.trim() != begin).skip(1);
+    from.take_while(|line| line.trim() != end).map(|line| format!("{line}\n")).collect()
 }
 
 /// The lines of a kernel's PTX that are atomic operations, fences or warp operations.
@@ -115,6 +115,8 @@ mod tests {
         let source = "a\n// ANCHOR: x\nb\nc\n// ANCHOR_END: x\nd\n";
         assert_eq!(anchored(source, "x"), "b\nc\n");
         assert_eq!(anchored(source, "y"), "");
+        // As a checkout on Windows has them.
+        assert_eq!(anchored(&source.replace('\n', "\r\n"), "x"), "b\nc\n");
     }
 
     #[test]
