@@ -42,12 +42,14 @@ pub fn labs() -> Result<()> {
             Err(error) => anstream::eprintln!("left out: {error}"),
         }
     }
+    let manifest = root.as_deref().and_then(|root| manifest(root).ok());
     let rows = lab::registry().iter().map(|lab| {
         let (day, idea) = lab::names(lab.stem());
         let newest =
             records.iter().filter(|(_, record)| record.lab == lab.stem()).max_by_key(|(_, r)| last_date(r));
-        let record =
-            newest.map_or("none".to_owned(), |(_, r)| format!("{}, {}", r.gpu.name, day_of(&last_date(r))));
+        let record = newest.map_or("none".to_owned(), |(_, r)| {
+            format!("{}, {}{}", r.gpu.name, day_of(&last_date(r)), reservation(r, manifest.as_ref()))
+        });
         let chapter = format!("book/src/{}.md", lab.stem());
         vec![day.to_owned(), idea.to_owned(), lab.question().to_owned(), chapter, record]
     });
@@ -56,6 +58,17 @@ pub fn labs() -> Result<()> {
         print::words(&["lab", "idea", "question", "chapter", "newest record"], &rows.collect::<Vec<_>>())
     );
     Ok(())
+}
+
+/// What must be said of a record that may not be published, in a word.
+fn reservation(record: &Record, manifest: Option<&Manifest>) -> &'static str {
+    let Some(manifest) = manifest else { return "" };
+    match rules::status(record, manifest) {
+        _ if !rules::faults(record, manifest).is_empty() => ", refused",
+        Status::Verified => "",
+        Status::Draft(_) => ", draft",
+        Status::Stale(_) => ", stale",
+    }
 }
 
 fn list() -> Result<()> {

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use labs_record::manifest::Manifest;
 use labs_record::record::{Check, Record};
+use labs_record::rules::{self, Status};
 use labs_record::{Coordinate, store};
 
 use crate::cli::{BackendChoice, CheckChoice, Format, RunArgs};
@@ -16,7 +18,7 @@ use crate::failure::{Failure, Kind, failed, usage};
 use crate::lab::{self, Case, Lab, Word};
 use crate::plot::{self, Plot};
 use crate::session::{self, Job, Message, Report};
-use crate::{code, print, simulate};
+use crate::{code, print, records, simulate};
 
 /// The GPU whose record stands in where there is none to measure on.
 pub const REFERENCE_GPU: &str = "nvidia-h200";
@@ -193,21 +195,35 @@ fn derived(lab: &dyn Lab, record: &Record) -> Result<Vec<Word>> {
     lab.derived(&cases)
 }
 
-/// The reference GPU's record of a lab, if this is a checkout that has one.
-pub fn record_path(lab: &dyn Lab) -> Option<PathBuf> {
-    let path = code::root()?.join(format!("verification/{REFERENCE_GPU}/{}.yaml", lab.stem()));
-    path.is_file().then_some(path)
+/// The reference GPU's record of a lab, if this is a checkout that has one which may be shown: one that is stale, a draft or
+/// broken is left out and told.
+pub fn reference_record(lab: &dyn Lab) -> Option<Record> {
+    let root = code::root()?;
+    let place = format!("verification/{REFERENCE_GPU}/{}.yaml", lab.stem());
+    let path = root.join(&place);
+    if !path.is_file() {
+        return None;
+    }
+    let judged =
+        || -> Result<(Record, Manifest)> { Ok((store::read_record(&path)?, records::manifest(&root)?)) };
+    let why = match judged() {
+        Err(error) => format!("{error:#}"),
+        Ok((record, manifest)) => {
+            match (rules::faults(&record, &manifest).first(), rules::status(&record, &manifest)) {
+                (Some(fault), _) => fault.clone(),
+                (None, Status::Verified) => return Some(record),
+                (None, status) => status.to_string(),
+            }
+        }
+    };
+    anstream::eprintln!("no recorded times: `{place}` is left out: {why}");
+    None
 }
 
 /// Prints the reference GPU's recorded table, marked as recorded.
-///
-/// # Errors
-/// A record that can't be read.
-pub fn recorded(lab: &dyn Lab) -> Result<()> {
-    let Some(path) = record_path(lab) else { return Ok(()) };
-    let record = store::read_record(&path)?;
+pub fn recorded(lab: &dyn Lab) {
+    let Some(record) = reference_record(lab) else { return };
     let date = record.sittings.last().map_or("", |sitting| sitting.started.as_str());
     anstream::println!("RECORDED on {}, {date}; not measured here\n", record.gpu.name);
     anstream::print!("{}", print::figures(&record, lab, &lab::entry(lab)));
-    Ok(())
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use labs_record::figure::{At, Coordinate, Figure, Unit};
 use labs_record::record::{Check, Outcome, Record};
 use labs_record::table::{self, EMPTY, Table};
-use labs_record::{store, units};
+use labs_record::units;
 use labs_simt::race::Report as Races;
 use labs_simt::{Options, Order};
 use serde::Serialize;
@@ -40,7 +40,7 @@ pub fn run(lab: &'static dyn Lab, job: &Job, args: &RunArgs) -> Result<()> {
             let text = print::derived(lab, &words, args.format)?;
             return run::deliver(args.out.as_deref(), &text);
         }
-        run::recorded(lab)?;
+        run::recorded(lab);
         return Err(crate::failure::lacks(format!(
             "{} needs a GPU: the simulator has no times; the table above, if there is one, was recorded",
             lab.stem()
@@ -58,7 +58,7 @@ pub fn run(lab: &'static dyn Lab, job: &Job, args: &RunArgs) -> Result<()> {
     }
     let outcome = Outcomes::of(lab, &report);
     let text = match args.format {
-        Format::Table => tables(lab, &report, &outcome)?,
+        Format::Table => tables(lab, &report, &outcome),
         Format::Json => serde_json::to_string_pretty(&outcome)? + "\n",
         Format::Csv => csv(&outcome)?,
     };
@@ -161,8 +161,8 @@ impl Outcomes {
     }
 }
 
-fn tables(lab: &dyn Lab, report: &Report, outcome: &Outcomes) -> Result<String> {
-    let recorded = recorded_figures(lab)?;
+fn tables(lab: &dyn Lab, report: &Report, outcome: &Outcomes) -> String {
+    let recorded = recorded_figures(lab);
     let gpu = recorded.as_ref().map(|(record, _)| record.gpu.name.clone());
     let mut text = format!("{}\n{}, {}\n\n", lab.question(), report.gpu.name, report.origin);
     let axis = lab.axes().first().map_or("size", |axis| axis.name);
@@ -193,7 +193,7 @@ fn tables(lab: &dyn Lab, report: &Report, outcome: &Outcomes) -> Result<String> 
     text += &print::named_figures(&outcome.figures, lab.simulated_figures(), lab, &lab::entry(lab));
     text += &checks(outcome);
     text += &closing(outcome, recorded.as_ref(), groups.last());
-    Ok(text)
+    text
 }
 
 /// A column of counts: its head, and where it stands in the counts.
@@ -274,16 +274,15 @@ fn closing(outcome: &Outcomes, recorded: Option<&(Record, Vec<Figure>)>, largest
 }
 
 /// The reference GPU's record of this lab and its headline figures.
-fn recorded_figures(lab: &dyn Lab) -> Result<Option<(Record, Vec<Figure>)>> {
-    let Some(path) = run::record_path(lab) else { return Ok(None) };
-    let record = store::read_record(&path)?;
+fn recorded_figures(lab: &dyn Lab) -> Option<(Record, Vec<Figure>)> {
+    let record = run::reference_record(lab)?;
     let wanted = lab.headline();
     let headline = |figure: &&Figure| {
         figure.name == wanted.figure
             && wanted.at.iter().all(|(axis, place)| figure.at.get(axis) == Some(place))
     };
     let figures = record.figures.iter().filter(headline).cloned().collect();
-    Ok(Some((record, figures)))
+    Some((record, figures))
 }
 
 fn time_of<'a>(times: &'a [Figure], variant: &str, at: &At, axis: &str) -> Option<&'a Figure> {

@@ -271,3 +271,34 @@ fn a_diff_is_of_one_lab() {
     let told = checkout.labs(&["records", "diff", "before.yaml", "nowhere.yaml"]);
     assert!(told.code == Some(2) && told.text.contains("`nowhere.yaml`"), "{}", told.text);
 }
+
+/// Beside the simulator's counts stand recorded times only of a record that could be published.
+#[test]
+fn a_stale_record_gives_no_recorded_times() {
+    let small = ["day26", "--backend", "sim", "--size", "65536", "--variant", "block_tree"];
+    let checkout = Checkout::new();
+    let told = checkout.labs(&small);
+    assert!(
+        told.text.contains("recorded on NVIDIA H200") && !told.text.contains("left out"),
+        "{}",
+        told.text
+    );
+    assert!(!checkout.labs(&["list"]).text.contains("stale"));
+
+    checkout.reseal(|record| record.protocol = "an earlier one".to_owned());
+    let told = checkout.labs(&small);
+    assert_eq!(told.code, Some(0), "{}", told.text);
+    assert!(told.text.contains("day26_sum.yaml` is left out: stale: the lab now measures"), "{}", told.text);
+    assert!(!told.text.contains("recorded on NVIDIA H200"), "{}", told.text);
+    assert!(checkout.labs(&["list"]).text.contains("stale"));
+
+    // A file that is no record spoils no run that needs none.
+    fs::write(checkout.path(RECORD), "schema: 1\nlab: day").unwrap();
+    let told = checkout.labs(&small);
+    assert_eq!(told.code, Some(0), "{}", told.text);
+    assert!(
+        told.text.contains("is left out: ") && told.text.contains("is not a valid record"),
+        "{}",
+        told.text
+    );
+}
