@@ -1,8 +1,8 @@
 //! What a lab's times are held against: the launch floor and the read roofline, measured in the same session.
 
 use anyhow::Result;
-use labs_record::figure::{Coordinate, Kind, Unit};
-use labs_record::manifest::{FigureEntry, Rate};
+use labs_record::figure::{Coordinate, Unit};
+use labs_record::manifest::FigureEntry;
 
 use crate::backend::{Argument, Buffer, Launch, Step};
 use crate::lab::{Case, Shipped};
@@ -26,26 +26,22 @@ const EMPTY_BATCH: u32 = 64;
 
 /// The figures' declarations, for a lab that measures them.
 pub fn figures() -> Vec<FigureEntry> {
-    let figure = |name: &str, unit, means: &str| FigureEntry {
-        name: name.to_owned(),
-        unit,
-        kind: Kind::Duration,
-        means: means.to_owned(),
-        optional: false,
-        derived: None,
-    };
     vec![
-        figure("launch_floor", Unit::Nanoseconds, "time of a kernel that does nothing"),
-        figure(
+        launch_floor(),
+        FigureEntry::duration("read_time", "time to read the input with 16-byte loads and do nothing else"),
+        FigureEntry::rate(
+            "read_bandwidth",
+            Unit::GigabytesPerSecond,
             "read_time",
-            Unit::Nanoseconds,
-            "time to read the input with 16-byte loads and do nothing else",
+            4,
+            "four bytes an element over read_time",
         ),
-        FigureEntry {
-            derived: Some(Rate { from: "read_time".to_owned(), per_size: 4 }),
-            ..figure("read_bandwidth", Unit::GigabytesPerSecond, "four bytes an element over read_time")
-        },
     ]
+}
+
+/// The first of them alone.
+pub fn launch_floor() -> FigureEntry {
+    FigureEntry::duration("launch_floor", "time of a kernel that does nothing")
 }
 
 /// The cases of these figures.

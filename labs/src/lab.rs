@@ -65,6 +65,36 @@ pub struct Variant {
     pub needs: u32,
 }
 
+/// Threads a block where a lab does not say otherwise, as the kernels' sources have it.
+pub const BLOCK: u32 = 256;
+
+impl Variant {
+    /// A correct one for every architecture, [`BLOCK`] threads a block.
+    pub const fn new(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
+        Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
+    }
+
+    /// The same with blocks of `threads`.
+    pub const fn block(self, threads: u32) -> Variant {
+        Variant { block_threads: threads, ..self }
+    }
+
+    /// The same for this architecture and later ones.
+    pub const fn needs(self, architecture: u32) -> Variant {
+        Variant { needs: architecture, ..self }
+    }
+
+    /// The same, wrong on purpose: its check must refuse it.
+    pub const fn wrong(self) -> Variant {
+        Variant { declared: Outcome::Wrong, ..self }
+    }
+
+    /// The same, a race: wrong whatever comes out.
+    pub const fn undefined(self) -> Variant {
+        Variant { declared: Outcome::Undefined, ..self }
+    }
+}
+
 /// An axis of a lab: an option of its command, and a coordinate of its figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use labs_record::figure::{At, Coordinate, Figure, Kind, SetAside, Unit};
+use labs_record::manifest::FigureEntry;
 use labs_record::record::{Check, Outcome};
 use labs_record::rules::SAMPLES;
 use labs_record::statistics::Summary;
@@ -67,6 +68,13 @@ pub struct Reading {
     pub unit: Unit,
     /// Its kind.
     pub kind: Kind,
+}
+
+impl Reading {
+    /// Its declaration.
+    pub fn entry(&self, means: &str) -> FigureEntry {
+        FigureEntry::new(self.name, self.unit, self.kind, means)
+    }
 }
 
 /// Reads a sample's numbers from the results, given the nanoseconds that the timed stretch took: an error if that fails,
@@ -238,8 +246,7 @@ impl<'a> Bench<'a> {
         made
     }
 
-    /// Numbers that measuring finds out and several cases need: made when they are first asked for, then kept for the
-    /// session.
+    /// As [`Bench::references`], for numbers that measuring finds out.
     ///
     /// # Errors
     /// Those of `make`.
@@ -249,12 +256,9 @@ impl<'a> Bench<'a> {
         size: u64,
         make: impl FnOnce(&mut Self) -> Result<Vec<f64>>,
     ) -> Result<Rc<[f64]>> {
-        if let Some(known) = self.references.get(&(name, size)) {
-            return Ok(known.clone());
-        }
-        let made: Rc<[f64]> = make(self)?.into();
-        self.references.insert((name, size), made.clone());
-        Ok(made)
+        let known = self.references.contains_key(&(name, size));
+        let made = if known { Vec::new() } else { make(self)? };
+        Ok(self.references(name, size, |_| made))
     }
 
     /// Runs the work once and checks it. A wrong result is entered against the variant; then nothing of it is timed.

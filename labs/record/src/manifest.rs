@@ -85,6 +85,45 @@ pub struct Rate {
     pub per_size: u64,
 }
 
+impl FigureEntry {
+    /// A figure that every record has.
+    pub fn new(name: &str, unit: Unit, kind: Kind, means: &str) -> FigureEntry {
+        let (name, means) = (name.to_owned(), means.to_owned());
+        FigureEntry { name, unit, kind, means, optional: false, derived: None }
+    }
+
+    /// A time.
+    pub fn duration(name: &str, means: &str) -> FigureEntry {
+        FigureEntry::new(name, Unit::Nanoseconds, Kind::Duration, means)
+    }
+
+    /// A count, the same in every sample.
+    pub fn exact(name: &str, means: &str) -> FigureEntry {
+        FigureEntry::new(name, Unit::Count, Kind::Exact, means)
+    }
+
+    /// A number that differs from run to run by nature.
+    pub fn spread(name: &str, unit: Unit, means: &str) -> FigureEntry {
+        FigureEntry::new(name, unit, Kind::Spread, means)
+    }
+
+    /// In how many tries something was seen.
+    pub fn observation(name: &str, means: &str) -> FigureEntry {
+        FigureEntry::new(name, Unit::One, Kind::Observation, means)
+    }
+
+    /// A rate: `per_size` × the place on the axis `size`, over the duration `from`.
+    pub fn rate(name: &str, unit: Unit, from: &str, per_size: u64, means: &str) -> FigureEntry {
+        let derived = Some(Rate { from: from.to_owned(), per_size });
+        FigureEntry { derived, ..FigureEntry::new(name, unit, Kind::Duration, means) }
+    }
+
+    /// The same, but it may be missing without a reason.
+    pub fn optional(self) -> FigureEntry {
+        FigureEntry { optional: true, ..self }
+    }
+}
+
 impl LabEntry {
     /// The figures of a record with the derived ones added, sample by sample.
     pub fn with_derived(&self, measured: &[Figure]) -> Vec<Figure> {

@@ -27,22 +27,14 @@ fn manifest() -> Manifest {
         idea: String::new(),
         kernels: vec![name.to_owned()],
     };
-    let figure = |name: &str, unit, kind, optional| FigureEntry {
-        name: name.to_owned(),
-        unit,
-        kind,
-        means: String::new(),
-        optional,
-        derived: None,
-    };
     let lab = LabEntry {
         part: 1,
         question: String::new(),
         protocol: "p".to_owned(),
         variants: vec![variant("right", Outcome::Correct), variant("racy", Outcome::Wrong)],
         figures: vec![
-            figure("time", Unit::Nanoseconds, Kind::Duration, false),
-            figure("seen", Unit::Count, Kind::Observation, true),
+            FigureEntry::duration("time", ""),
+            FigureEntry::new("seen", Unit::Count, Kind::Observation, "").optional(),
         ],
     };
     let hashes = ["right", "racy"].map(|kernel| (kernel.to_owned(), format!("{kernel}'s code")));

@@ -3,19 +3,17 @@
 use std::rc::Rc;
 
 use anyhow::Result;
-use labs_record::figure::{Coordinate, Kind, Unit};
+use labs_record::figure::Coordinate;
 use labs_record::manifest::FigureEntry;
 use labs_record::record::Outcome;
 
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::baseline;
 use crate::exercise::{Exercise, Goal};
-use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Variant};
+use crate::lab::{Axis, BLOCK, Case, Lab, Places, Selection, Shipped, Variant};
 use crate::measure::{Bench, Cache, Work, host_bytes};
 use crate::results::{Like, Values};
 
-/// Threads a block.
-const BLOCK: u32 = 256;
 /// Bytes before the blocks' sums: the ticket and the total, on a line of their own.
 const SUMS_AT: u64 = 256;
 /// Launches whose blocks' sums are looked at, at each size.
@@ -27,27 +25,22 @@ const ROUNDS: u32 = 3;
 /// Barriers a block of the exercise may meet: one a round, and one.
 const MOST_BARRIERS: u64 = ROUNDS as u64 + 1;
 
-const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
-}
-
-/// A race: wrong whatever comes out.
-const fn racy(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { declared: Outcome::Undefined, ..variant(name, idea, kernels) }
-}
-
 const VARIANTS: [Variant; 11] = [
-    racy("atomic_only", "wrong: thread 0 reads after its own atomic add", &["atomic_only"]),
-    racy("late_reader", "wrong: the last thread reads instead", &["late_reader"]),
-    racy("slots", "wrong: a slot a thread, no atomic, no barrier", &["slots"]),
-    racy("warp_barrier", "wrong: a barrier of the reader's warp only", &["warp_barrier"]),
-    variant("block_barrier", "a barrier of the block between add and read", &["block_barrier"]),
-    variant("warp_totals", "a word a warp, and a barrier of that warp", &["warp_totals"]),
-    racy("last_block_relaxed", "wrong: the last ticket, and no fence", &["last_block_relaxed"]),
-    racy("last_block_released", "wrong: a fence before the ticket only", &["last_block_released"]),
-    racy("last_block_narrow", "wrong: both fences at block scope", &["last_block_narrow"]),
-    variant("last_block_fenced", "a fence on either side of the ticket", &["last_block_fenced"]),
-    variant("last_block_acq_rel", "the ticket releases and acquires", &["last_block_acq_rel"]),
+    Variant::new("atomic_only", "wrong: thread 0 reads after its own atomic add", &["atomic_only"])
+        .undefined(),
+    Variant::new("late_reader", "wrong: the last thread reads instead", &["late_reader"]).undefined(),
+    Variant::new("slots", "wrong: a slot a thread, no atomic, no barrier", &["slots"]).undefined(),
+    Variant::new("warp_barrier", "wrong: a barrier of the reader's warp only", &["warp_barrier"]).undefined(),
+    Variant::new("block_barrier", "a barrier of the block between add and read", &["block_barrier"]),
+    Variant::new("warp_totals", "a word a warp, and a barrier of that warp", &["warp_totals"]),
+    Variant::new("last_block_relaxed", "wrong: the last ticket, and no fence", &["last_block_relaxed"])
+        .undefined(),
+    Variant::new("last_block_released", "wrong: a fence before the ticket only", &["last_block_released"])
+        .undefined(),
+    Variant::new("last_block_narrow", "wrong: both fences at block scope", &["last_block_narrow"])
+        .undefined(),
+    Variant::new("last_block_fenced", "a fence on either side of the ticket", &["last_block_fenced"]),
+    Variant::new("last_block_acq_rel", "the ticket releases and acquires", &["last_block_acq_rel"]),
 ];
 
 /// The lab.
@@ -90,26 +83,12 @@ impl Lab for Barrier {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        let figure = |name: &str, unit, kind, means: &str| FigureEntry {
-            name: name.to_owned(),
-            unit,
-            kind,
-            means: means.to_owned(),
-            optional: false,
-            derived: None,
-        };
-        let mut figures = vec![
-            figure(
-                "time",
-                Unit::Nanoseconds,
-                Kind::Duration,
-                "time of a launch, its targets zeroed beforehand",
-            ),
-            figure("wrong_blocks", Unit::One, Kind::Observation, "blocks whose sum came out wrong"),
-            figure("wrong_totals", Unit::One, Kind::Observation, "launches whose total came out wrong"),
-        ];
-        figures.extend(baseline::figures().into_iter().filter(|figure| figure.name == "launch_floor"));
-        figures
+        vec![
+            FigureEntry::duration("time", "time of a launch, its targets zeroed beforehand"),
+            FigureEntry::observation("wrong_blocks", "blocks whose sum came out wrong"),
+            FigureEntry::observation("wrong_totals", "launches whose total came out wrong"),
+            baseline::launch_floor(),
+        ]
     }
 
     fn protocol(&self) -> String {

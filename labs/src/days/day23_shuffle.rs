@@ -1,19 +1,17 @@
 //! How do the 32 values of a warp become one without a round trip through memory?
 
 use anyhow::Result;
-use labs_record::figure::{Coordinate, Kind, Unit};
-use labs_record::manifest::{FigureEntry, Rate};
+use labs_record::figure::{Coordinate, Unit};
+use labs_record::manifest::FigureEntry;
 use labs_record::record::Outcome;
 
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::baseline;
 use crate::exercise::{Exercise, Goal};
-use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Simulated, Variant};
+use crate::lab::{Axis, BLOCK, Case, Lab, Places, Selection, Shipped, Simulated, Variant};
 use crate::measure::{Bench, Cache, Work};
 use crate::results::{Like, Values};
 
-/// Threads a block.
-const BLOCK: u32 = 256;
 /// Lanes a warp.
 const WARP: u64 = 32;
 /// Reductions a thread takes part in, where time is kept: long against the launch.
@@ -23,39 +21,15 @@ const SIMULATED_ROUNDS: u32 = 4;
 /// Runs whose results are looked at, for the variant that may give any.
 const UNDEFINED_RUNS: u64 = 20;
 
-const fn variant(name: &'static str, idea: &'static str, needs: u32, declared: Outcome) -> Variant {
-    Variant { name, declared, idea, kernels: &[], block_threads: BLOCK, needs }
-}
-
 const VARIANTS: [Variant; 7] = [
-    Variant {
-        kernels: &["shared_tree"],
-        ..variant("shared_tree", "fold through shared memory", 0, Outcome::Correct)
-    },
-    Variant {
-        kernels: &["shuffle_down"],
-        ..variant("shuffle_down", "read the lane above", 0, Outcome::Correct)
-    },
-    Variant {
-        kernels: &["shuffle_xor"],
-        ..variant("shuffle_xor", "read the partner; all lanes get the sum", 0, Outcome::Correct)
-    },
-    Variant {
-        kernels: &["reduce_add"],
-        ..variant("reduce_add", "one instruction for all five steps", 80, Outcome::Correct)
-    },
-    Variant {
-        kernels: &["tile_reduce"],
-        ..variant("tile_reduce", "cooperative groups' reduce", 80, Outcome::Correct)
-    },
-    Variant {
-        kernels: &["partial_mask"],
-        ..variant("partial_mask", "a mask of the lanes that are there", 0, Outcome::Correct)
-    },
-    Variant {
-        kernels: &["absent_lanes"],
-        ..variant("absent_lanes", "wrong: a mask that names lanes that have left", 0, Outcome::Undefined)
-    },
+    Variant::new("shared_tree", "fold through shared memory", &["shared_tree"]),
+    Variant::new("shuffle_down", "read the lane above", &["shuffle_down"]),
+    Variant::new("shuffle_xor", "read the partner; all lanes get the sum", &["shuffle_xor"]),
+    Variant::new("reduce_add", "one instruction for all five steps", &["reduce_add"]).needs(80),
+    Variant::new("tile_reduce", "cooperative groups' reduce", &["tile_reduce"]).needs(80),
+    Variant::new("partial_mask", "a mask of the lanes that are there", &["partial_mask"]),
+    Variant::new("absent_lanes", "wrong: a mask that names lanes that have left", &["absent_lanes"])
+        .undefined(),
 ];
 
 /// The lab.
@@ -101,35 +75,19 @@ impl Lab for Shuffle {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        let figure = |name: &str, unit, kind, means: &str| FigureEntry {
-            name: name.to_owned(),
-            unit,
-            kind,
-            means: means.to_owned(),
-            optional: false,
-            derived: None,
-        };
-        let mut figures = vec![
-            figure("time", Unit::Nanoseconds, Kind::Duration, "time of 4,096 folds by every warp"),
-            FigureEntry {
-                // A warp is 32 threads: size / 32 × 4,096 folds.
-                derived: Some(Rate { from: "time".to_owned(), per_size: u64::from(ROUNDS) / WARP }),
-                ..figure(
-                    "folds",
-                    Unit::PerSecond,
-                    Kind::Duration,
-                    "folds of a warp a second, all warps together",
-                )
-            },
-            figure(
-                "wrong_totals",
-                Unit::One,
-                Kind::Observation,
-                "runs in which the last warp's total was wrong",
+        vec![
+            FigureEntry::duration("time", "time of 4,096 folds by every warp"),
+            // A warp is 32 threads: size / 32 × 4,096 folds.
+            FigureEntry::rate(
+                "folds",
+                Unit::PerSecond,
+                "time",
+                u64::from(ROUNDS) / WARP,
+                "folds of a warp a second, all warps together",
             ),
-        ];
-        figures.extend(baseline::figures().into_iter().filter(|figure| figure.name == "launch_floor"));
-        figures
+            FigureEntry::observation("wrong_totals", "runs in which the last warp's total was wrong"),
+            baseline::launch_floor(),
+        ]
     }
 
     fn protocol(&self) -> String {

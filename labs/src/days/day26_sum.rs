@@ -1,19 +1,16 @@
 //! What does it cost when every thread of a grid adds into one float?
 
 use anyhow::Result;
-use labs_record::figure::{Coordinate, Kind, Unit};
-use labs_record::manifest::{FigureEntry, Rate};
-use labs_record::record::Outcome;
+use labs_record::figure::{Coordinate, Unit};
+use labs_record::manifest::FigureEntry;
 
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::baseline;
 use crate::exercise::{Exercise, Goal};
-use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Variant};
+use crate::lab::{Axis, BLOCK, Case, Lab, Places, Selection, Shipped, Variant};
 use crate::measure::{Bench, Cache, Work, host_bytes};
 use crate::results::{Like, Values};
 
-/// Threads a block, in every variant.
-const BLOCK: u32 = 256;
 /// Blocks of the two-pass sum at most: a number of its own, so that every GPU adds in the same order.
 const TWO_PASS_BLOCKS: u64 = 1024;
 /// Resident blocks an SM that the grid of `grid_stride` and `vectorised` is made for: 8 × 256 threads fill an SM.
@@ -32,18 +29,14 @@ const MOST_LAUNCHES: u64 = 64;
 /// Sizes of the exercise: one element, a block less one, a block, several and a rest.
 const EXERCISE_SIZES: [u64; 5] = [1, 255, 256, 1_000, 20_001];
 
-const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
-}
-
 const VARIANTS: [Variant; 7] = [
-    variant("global_atomic", "every thread adds to the one total", &["global_atomic"]),
-    variant("shared_privatised", "the block adds in shared memory first", &["shared_privatised"]),
-    variant("block_tree", "the block folds in eight halving steps", &["block_tree"]),
-    variant("warp_shuffle", "warps fold in registers", &["warp_shuffle"]),
-    variant("grid_stride", "a thread adds many elements before anything is shared", &["grid_stride"]),
-    variant("vectorised", "16-byte loads, four in flight a thread", &["vectorised"]),
-    variant(
+    Variant::new("global_atomic", "every thread adds to the one total", &["global_atomic"]),
+    Variant::new("shared_privatised", "the block adds in shared memory first", &["shared_privatised"]),
+    Variant::new("block_tree", "the block folds in eight halving steps", &["block_tree"]),
+    Variant::new("warp_shuffle", "warps fold in registers", &["warp_shuffle"]),
+    Variant::new("grid_stride", "a thread adds many elements before anything is shared", &["grid_stride"]),
+    Variant::new("vectorised", "16-byte loads, four in flight a thread", &["vectorised"]),
+    Variant::new(
         "two_pass",
         "partials to memory, a second launch adds them",
         &["two_pass_partials", "two_pass_total"],
@@ -90,37 +83,22 @@ impl Lab for Sum {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        let figure = |name: &str, unit, kind, means: &str| FigureEntry {
-            name: name.to_owned(),
-            unit,
-            kind,
-            means: means.to_owned(),
-            optional: false,
-            derived: None,
-        };
-        let time = |name, means| figure(name, Unit::Nanoseconds, Kind::Duration, means);
         let mut figures = vec![
-            time("time", "time of a sum, the total zeroed beforehand"),
-            FigureEntry {
-                derived: Some(Rate { from: "time".to_owned(), per_size: 4 }),
-                ..figure(
-                    "bandwidth",
-                    Unit::GigabytesPerSecond,
-                    Kind::Duration,
-                    "four bytes an element over time",
-                )
-            },
-            figure("global_atomics", Unit::Count, Kind::Exact, "global atomic operations a sum issues"),
-            figure(
+            FigureEntry::duration("time", "time of a sum, the total zeroed beforehand"),
+            FigureEntry::rate(
+                "bandwidth",
+                Unit::GigabytesPerSecond,
+                "time",
+                4,
+                "four bytes an element over time",
+            ),
+            FigureEntry::exact("global_atomics", "global atomic operations a sum issues"),
+            FigureEntry::spread(
                 "error_uniform",
                 Unit::One,
-                Kind::Spread,
                 "relative error on uniform random floats in [0, 1)",
             ),
-            FigureEntry {
-                optional: true,
-                ..time("time_with_reset", "time of a sum, zeroing the total included")
-            },
+            FigureEntry::duration("time_with_reset", "time of a sum, zeroing the total included").optional(),
         ];
         figures.extend(baseline::figures());
         figures

@@ -9,36 +9,29 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use labs_record::claim::FigureRef;
-use labs_record::figure::{At, Coordinate, Kind, Unit};
-use labs_record::manifest::{FigureEntry, Rate};
-use labs_record::record::Outcome;
+use labs_record::figure::{At, Coordinate, Unit};
+use labs_record::manifest::FigureEntry;
 
 use self::counters::Counters;
 use self::deal::Mapping;
 use crate::backend::{Backend, Step};
 use crate::exercise::Exercise;
-use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, TableOf, Variant};
+use crate::lab::{Axis, BLOCK, Case, Lab, Places, Selection, Shipped, TableOf, Variant};
 use crate::measure::{Bench, Cache, Work};
 use crate::results::Like;
 
-/// Threads a block, in every variant.
-const BLOCK: u32 = 256;
 /// The variant whose address the compiler knows.
 const UNIFORM: &str = "uniform_add";
 /// Runs a session in which the maxima that changed memory are counted.
 const COUNTED_RUNS: usize = 3;
 
-const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
-}
-
 const VARIANTS: [Variant; 6] = [
-    variant(UNIFORM, "adds to one word that the compiler knows, and folds", &[UNIFORM]),
-    variant("add_u32", "adds to counters whose place comes from memory", &["add_u32"]),
-    variant("max_u32", "keeps the larger value", &["max_u32", "max_u32_changed"]),
-    variant("exchange_u32", "swaps, and adds up what came back", &["exchange_u32"]),
-    variant("add_u64", "adds to counters of 8 bytes", &["add_u64"]),
-    variant("add_f32", "adds to floats", &["add_f32"]),
+    Variant::new(UNIFORM, "adds to one word that the compiler knows, and folds", &[UNIFORM]),
+    Variant::new("add_u32", "adds to counters whose place comes from memory", &["add_u32"]),
+    Variant::new("max_u32", "keeps the larger value", &["max_u32", "max_u32_changed"]),
+    Variant::new("exchange_u32", "swaps, and adds up what came back", &["exchange_u32"]),
+    Variant::new("add_u64", "adds to counters of 8 bytes", &["add_u64"]),
+    Variant::new("add_f32", "adds to floats", &["add_f32"]),
 ];
 
 /// Bytes of a variant's counter.
@@ -103,39 +96,17 @@ impl Lab for Address {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        let figure = |name: &str, unit, kind, means: &str| FigureEntry {
-            name: name.to_owned(),
-            unit,
-            kind,
-            means: means.to_owned(),
-            optional: false,
-            derived: None,
-        };
         vec![
-            FigureEntry {
-                derived: Some(Rate { from: "time".to_owned(), per_size: 1 }),
-                ..figure("throughput", Unit::PerSecond, Kind::Duration, "operations a second, one a lane")
-            },
-            figure("time", Unit::Nanoseconds, Kind::Duration, "time of a launch, the counters zeroed before"),
-            figure(
-                "longest_queue",
-                Unit::Count,
-                Kind::Exact,
-                "operations that the kernel asks of the busiest address",
-            ),
-            figure(
-                "sector_queue",
-                Unit::Count,
-                Kind::Exact,
-                "operations that the kernel asks of the busiest sector",
-            ),
-            figure(
+            FigureEntry::rate("throughput", Unit::PerSecond, "time", 1, "operations a second, one a lane"),
+            FigureEntry::duration("time", "time of a launch, the counters zeroed before"),
+            FigureEntry::exact("longest_queue", "operations that the kernel asks of the busiest address"),
+            FigureEntry::exact("sector_queue", "operations that the kernel asks of the busiest sector"),
+            FigureEntry::spread(
                 "operations_a_pass",
                 Unit::One,
-                Kind::Spread,
                 "the model's: operations of a warp that a slice does together",
             ),
-            figure("changed", Unit::One, Kind::Spread, "share of the maxima that change memory"),
+            FigureEntry::spread("changed", Unit::One, "share of the maxima that change memory"),
         ]
     }
 

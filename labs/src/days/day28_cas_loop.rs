@@ -6,19 +6,16 @@ mod outcome;
 
 use anyhow::Result;
 use labs_record::claim::FigureRef;
-use labs_record::figure::{At, Coordinate, Kind, Unit};
+use labs_record::figure::{At, Coordinate};
 use labs_record::manifest::FigureEntry;
-use labs_record::record::Outcome as Declared;
 
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::exercise::Exercise;
-use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Variant};
+use crate::lab::{Axis, BLOCK, Case, Lab, Places, Selection, Shipped, Variant};
 use crate::measure::{Bench, Work};
 use crate::results::{Like, Values};
 use outcome::{Function, Outcome, READINGS, Tally};
 
-/// Threads a block, in every variant.
-const BLOCK: u32 = 256;
 /// Contenders at most: more than any GPU holds at once.
 const MOST: u64 = 1 << 19;
 /// How long a run on a GPU goes on: nanoseconds.
@@ -33,26 +30,31 @@ const MOST_TRIES: u64 = 1 << 32;
 /// The variants measured on words of their own as well: what the others do there is no other question.
 const ON_OWN_WORDS: [&str; 3] = ["native_add", "native_fetch_add", "cas_add"];
 
-const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { name, declared: Declared::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
-}
-
 const VARIANTS: [Variant; 12] = [
-    variant("native_add", "the L2 adds, nobody waits", &["native_add"]),
-    variant("native_fetch_add", "the L2 adds, the thread waits for the old value", &["native_fetch_add"]),
-    variant("native_subtract", "an add of the negative", &["native_subtract"]),
-    variant("cas_add", "look, add, swap if nobody came between, else again", &["cas_add"]),
-    variant("cas_multiply", "the same loop with a multiply, which is never native", &["cas_multiply"]),
-    variant("cas_xor", "the same loop with xor", &["cas_xor"]),
-    variant("cas_backoff", "cas_add that sleeps after a failed swap, longer each time", &["cas_backoff"]),
-    variant("warp_then_cas", "a warp's lanes add up first, and one of them swaps", &["warp_then_cas"]),
-    variant("exchange", "takes what is there and leaves its own, without a condition", &["exchange"]),
-    variant("cas_float_max", "the maximum of floats by the loop", &["cas_float_max"]),
-    variant("ordered_max", "floats mapped to integers of the same order, native maximum", &["ordered_max"]),
-    Variant {
-        declared: Declared::Wrong,
-        ..variant("integer_max", "the integer maximum on a float's own bits", &["integer_max"])
-    },
+    Variant::new("native_add", "the L2 adds, nobody waits", &["native_add"]),
+    Variant::new(
+        "native_fetch_add",
+        "the L2 adds, the thread waits for the old value",
+        &["native_fetch_add"],
+    ),
+    Variant::new("native_subtract", "an add of the negative", &["native_subtract"]),
+    Variant::new("cas_add", "look, add, swap if nobody came between, else again", &["cas_add"]),
+    Variant::new("cas_multiply", "the same loop with a multiply, which is never native", &["cas_multiply"]),
+    Variant::new("cas_xor", "the same loop with xor", &["cas_xor"]),
+    Variant::new(
+        "cas_backoff",
+        "cas_add that sleeps after a failed swap, longer each time",
+        &["cas_backoff"],
+    ),
+    Variant::new("warp_then_cas", "a warp's lanes add up first, and one of them swaps", &["warp_then_cas"]),
+    Variant::new("exchange", "takes what is there and leaves its own, without a condition", &["exchange"]),
+    Variant::new("cas_float_max", "the maximum of floats by the loop", &["cas_float_max"]),
+    Variant::new(
+        "ordered_max",
+        "floats mapped to integers of the same order, native maximum",
+        &["ordered_max"],
+    ),
+    Variant::new("integer_max", "the integer maximum on a float's own bits", &["integer_max"]).wrong(),
 ];
 
 /// The lab.
@@ -112,19 +114,12 @@ impl Lab for CasLoop {
             "updates of the thread that made most over the mean",
             "threads that made no update in the run",
         ];
-        let entry = |name: &str, unit, kind, means: &str| FigureEntry {
-            name: name.to_owned(),
-            unit,
-            kind,
-            means: means.to_owned(),
-            optional: false,
-            derived: None,
-        };
-        let readings = READINGS.iter().zip(means);
         let mut figures: Vec<FigureEntry> =
-            readings.map(|(reading, means)| entry(reading.name, reading.unit, reading.kind, means)).collect();
-        let means = "inputs with negatives, zeros of both signs and NaN whose maximum comes out right";
-        figures.push(entry("special_inputs_right", Unit::Count, Kind::Exact, means));
+            READINGS.iter().zip(means).map(|(reading, means)| reading.entry(means)).collect();
+        figures.push(FigureEntry::exact(
+            "special_inputs_right",
+            "inputs with negatives, zeros of both signs and NaN whose maximum comes out right",
+        ));
         figures
     }
 

@@ -5,21 +5,18 @@ use std::rc::Rc;
 
 use anyhow::Result;
 use labs_record::claim::FigureRef;
-use labs_record::figure::{Coordinate, Kind, Unit};
-use labs_record::manifest::{FigureEntry, Rate};
-use labs_record::record::Outcome;
+use labs_record::figure::{Coordinate, Unit};
+use labs_record::manifest::FigureEntry;
 
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::baseline;
 use crate::exercise::{Exercise, Goal};
-use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Variant};
+use crate::lab::{Axis, BLOCK, Case, Lab, Places, Selection, Shipped, Variant};
 use crate::measure::{Bench, Cache, Work, host_bytes};
 use crate::results::{Like, Values};
 
 /// Bins of a histogram of bytes.
 const BINS: usize = 256;
-/// Threads a block, in every variant but the last.
-const BLOCK: u32 = 256;
 /// Resident blocks an SM that these grids are made for: 8 × 256 threads fill an SM.
 const BLOCKS_PER_SM: u64 = 8;
 /// Threads a block of `lane_columns`, and its blocks an SM.
@@ -38,22 +35,16 @@ const EXERCISE_SIZES: [u64; 6] = [1, 3, 255, 4_096, 4_099, 50_003];
 /// Bytes a block of the exercise is given.
 const EXERCISE_SHARE: u64 = 4_096;
 
-const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
-}
-
 const VARIANTS: [Variant; 8] = [
-    variant("global_atomic", "every byte is an add to its bin in global memory", &["global_atomic"]),
-    variant("padded_bins", "each bin has a 128-byte line of its own", &["padded_bins"]),
-    variant("block_private", "the block counts in shared memory first", &["block_private"]),
-    variant("warp_aggregated", "lanes with the same byte add once", &["warp_aggregated"]),
-    variant("wide_loads", "block_private with 16 bytes a load", &["wide_loads"]),
-    variant("warp_copies", "bins for each warp of the block", &["warp_copies"]),
-    variant("merged_runs", "a thread adds a run of equal bytes at once", &["merged_runs"]),
-    Variant {
-        block_threads: COLUMNS_BLOCK,
-        ..variant("lane_columns", "bins for each lane, all in its own bank", &["lane_columns"])
-    },
+    Variant::new("global_atomic", "every byte is an add to its bin in global memory", &["global_atomic"]),
+    Variant::new("padded_bins", "each bin has a 128-byte line of its own", &["padded_bins"]),
+    Variant::new("block_private", "the block counts in shared memory first", &["block_private"]),
+    Variant::new("warp_aggregated", "lanes with the same byte add once", &["warp_aggregated"]),
+    Variant::new("wide_loads", "block_private with 16 bytes a load", &["wide_loads"]),
+    Variant::new("warp_copies", "bins for each warp of the block", &["warp_copies"]),
+    Variant::new("merged_runs", "a thread adds a run of equal bytes at once", &["merged_runs"]),
+    Variant::new("lane_columns", "bins for each lane, all in its own bank", &["lane_columns"])
+        .block(COLUMNS_BLOCK),
 ];
 
 /// The lab.
@@ -106,37 +97,30 @@ impl Lab for Histogram {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        let figure = |name: &str, unit, kind, means: &str| FigureEntry {
-            name: name.to_owned(),
-            unit,
-            kind,
-            means: means.to_owned(),
-            optional: false,
-            derived: None,
-        };
-        let time = |name, means| figure(name, Unit::Nanoseconds, Kind::Duration, means);
-        let rate = |name, from: &str, means| FigureEntry {
-            derived: Some(Rate { from: from.to_owned(), per_size: 1 }),
-            ..figure(name, Unit::GigabytesPerSecond, Kind::Duration, means)
-        };
         vec![
-            time("time", "time of a histogram, the bins zeroed beforehand"),
-            rate("bandwidth", "time", "bytes counted over time"),
-            figure(
+            FigureEntry::duration("time", "time of a histogram, the bins zeroed beforehand"),
+            FigureEntry::rate("bandwidth", Unit::GigabytesPerSecond, "time", 1, "bytes counted over time"),
+            FigureEntry::spread(
                 "busiest_share",
                 Unit::One,
-                Kind::Spread,
                 "share of the bytes that fall into the busiest bin",
             ),
-            figure("global_atomics", Unit::Count, Kind::Exact, "global atomic operations a histogram issues"),
-            FigureEntry {
-                optional: true,
-                ..time("time_with_reset", "time of a histogram, zeroing the bins included")
-            },
-            time("launch_floor", "time of a kernel that does nothing"),
-            time("read_time", "time to read the bytes with 16-byte loads and do nothing else"),
-            rate("read_bandwidth", "read_time", "bytes over read_time"),
-            time(
+            FigureEntry::exact("global_atomics", "global atomic operations a histogram issues"),
+            FigureEntry::duration("time_with_reset", "time of a histogram, zeroing the bins included")
+                .optional(),
+            baseline::launch_floor(),
+            FigureEntry::duration(
+                "read_time",
+                "time to read the bytes with 16-byte loads and do nothing else",
+            ),
+            FigureEntry::rate(
+                "read_bandwidth",
+                Unit::GigabytesPerSecond,
+                "read_time",
+                1,
+                "bytes over read_time",
+            ),
+            FigureEntry::duration(
                 "adds_time",
                 "time of an add a byte in shared memory, no two lanes in one bank, and nothing read",
             ),

@@ -4,23 +4,20 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use labs_record::claim::FigureRef;
-use labs_record::figure::{Coordinate, Kind, Unit};
+use labs_record::figure::{Coordinate, Unit};
 use labs_record::manifest::FigureEntry;
-use labs_record::record::Outcome;
 
 use super::day26_sum::{bytes_of, exact};
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::exercise::Exercise;
 use crate::failure::usage;
-use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Variant};
+use crate::lab::{Axis, BLOCK, Case, Lab, Places, Selection, Shipped, Variant};
 use crate::measure::{Bench, Cache, Work};
 use crate::results::{Like, Values};
 
 mod exercise;
 mod host;
 
-/// Threads a block, in every variant.
-const BLOCK: u32 = 256;
 /// Blocks of the last four at most: a number of its own, so that every GPU adds in the same order.
 const BLOCKS: u64 = 1024;
 /// Units of `fixed_point` in one, as a power of two.
@@ -40,22 +37,22 @@ const ERROR_RUNS: u64 = 20;
 /// .. fewer in `global_atomic` where they would add more elements than this, all together; one in any case.
 const MOST_ERROR_ADDS: u64 = 3 << 24;
 
-const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
-}
-
 const VARIANTS: [Variant; 7] = [
-    variant("global_atomic", "every thread adds to the one total, in any order", &["global_atomic"]),
-    variant("shared_privatised", "the block adds in any order, then sends one add", &["shared_privatised"]),
-    variant("block_tree", "the block folds in a fixed order, then sends one add", &["block_tree"]),
-    variant("grid_stride", "at most 1,024 blocks, each of which sends one add", &["grid_stride"]),
-    variant(
+    Variant::new("global_atomic", "every thread adds to the one total, in any order", &["global_atomic"]),
+    Variant::new(
+        "shared_privatised",
+        "the block adds in any order, then sends one add",
+        &["shared_privatised"],
+    ),
+    Variant::new("block_tree", "the block folds in a fixed order, then sends one add", &["block_tree"]),
+    Variant::new("grid_stride", "at most 1,024 blocks, each of which sends one add", &["grid_stride"]),
+    Variant::new(
         "two_pass",
         "the blocks' sums are added by a second launch, in a fixed order",
         &["two_pass_partials", "two_pass_total"],
     ),
-    variant("fixed_point", "the blocks' sums are 64-bit integers, in units of 2^-32", &["fixed_point"]),
-    variant(
+    Variant::new("fixed_point", "the blocks' sums are 64-bit integers, in units of 2^-32", &["fixed_point"]),
+    Variant::new(
         "compensated",
         "pairs keep what adds round away, until the block sends its sum",
         &["compensated"],
@@ -112,37 +109,26 @@ impl Lab for Determinism {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        let figure = |name: &str, unit, kind, means: &str| FigureEntry {
-            name: name.to_owned(),
-            unit,
-            kind,
-            means: means.to_owned(),
-            optional: false,
-            derived: None,
-        };
         vec![
-            figure("distinct_totals", Unit::Count, Kind::Spread, "different totals of the same sum"),
-            figure(
+            FigureEntry::spread("distinct_totals", Unit::Count, "different totals of the same sum"),
+            FigureEntry::spread(
                 "ulp_distance",
                 Unit::Count,
-                Kind::Spread,
                 "floats from the reference to each total; negative below it",
             ),
-            figure(
+            FigureEntry::spread(
                 "ulp_spread",
                 Unit::Count,
-                Kind::Spread,
                 "floats from the lowest to the highest total of a session",
             ),
-            figure(
+            FigureEntry::spread(
                 "reference_bits",
                 Unit::Count,
-                Kind::Spread,
                 "the reference's bit pattern, read as an integer",
             ),
-            figure("error", Unit::One, Kind::Spread, "largest relative error of a session's runs"),
-            figure("time", Unit::Nanoseconds, Kind::Duration, "time of a sum, the total zeroed beforehand"),
-            figure("global_atomics", Unit::Count, Kind::Exact, "global atomic operations a sum issues"),
+            FigureEntry::spread("error", Unit::One, "largest relative error of a session's runs"),
+            FigureEntry::duration("time", "time of a sum, the total zeroed beforehand"),
+            FigureEntry::exact("global_atomics", "global atomic operations a sum issues"),
         ]
     }
 

@@ -9,21 +9,18 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use labs_record::claim::FigureRef;
-use labs_record::figure::{At, Coordinate, Kind, Unit};
-use labs_record::manifest::{FigureEntry, Rate};
-use labs_record::record::Outcome;
+use labs_record::figure::{At, Coordinate, Unit};
+use labs_record::manifest::FigureEntry;
 
 use self::adds::Adds;
 use self::kinds::{Memory, kind};
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::baseline;
 use crate::exercise::Exercise;
-use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, TableOf, Variant};
+use crate::lab::{Axis, BLOCK, Case, Lab, Places, Selection, Shipped, TableOf, Variant};
 use crate::measure::{Bench, Cache, Work};
 use crate::results::{Like, Values};
 
-/// Threads a block, unless a block's words are more.
-const BLOCK: u32 = 256;
 /// Addresses at which throughput is measured.
 const ADDRESSES: [u64; 3] = [1, 8, 1_024];
 /// Words that a block's shared memory has room for, and threads of the largest block.
@@ -33,54 +30,62 @@ const RESIDENT: [u64; 4] = [1, 2, 4, 8];
 /// Blocks of 256 threads that do nothing, for what a block costs.
 const EMPTY_BLOCKS: u64 = 1 << 16;
 
-const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
-}
-
-const fn newer(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { needs: 90, ..variant(name, idea, kernels) }
-}
-
 const VARIANTS: [Variant; 27] = [
-    variant(
+    Variant::new(
         "global_u32",
         "device memory, 32-bit integer",
         &["global_u32", "global_u32_trip", "global_load_trip"],
     ),
-    variant("global_u64", "device memory, 64-bit integer", &["global_u64", "global_u64_trip"]),
-    variant("global_f32", "device memory, float", &["global_f32", "global_f32_trip"]),
-    variant("global_f64", "device memory, double", &["global_f64", "global_f64_trip"]),
-    variant("global_f16", "device memory, half", &["global_f16", "global_f16_trip"]),
-    newer("global_bf16", "device memory, bfloat16", &["global_bf16"]),
-    variant("global_f16x2", "device memory, two halves", &["global_f16x2", "global_f16x2_trip"]),
-    newer("global_bf16x2", "device memory, two bfloat16", &["global_bf16x2"]),
-    newer("global_float2", "device memory, two floats", &["global_float2", "global_float2_torn"]),
-    newer("global_float4", "device memory, four floats", &["global_float4", "global_float4_torn"]),
-    variant("shared_u32", "own shared memory, 32-bit integer", &["shared_u32", "shared_u32_trip"]),
-    variant("shared_u64", "own shared memory, 64-bit integer", &["shared_u64", "shared_u64_trip"]),
-    variant("shared_f32", "own shared memory, float", &["shared_f32", "shared_f32_trip"]),
-    variant("shared_f64", "own shared memory, double", &["shared_f64", "shared_f64_trip"]),
-    variant("shared_f16", "own shared memory, half", &["shared_f16", "shared_f16_trip"]),
-    newer("shared_bf16", "own shared memory, bfloat16", &["shared_bf16", "shared_bf16_trip"]),
-    variant("shared_f16x2", "own shared memory, two halves", &["shared_f16x2", "shared_f16x2_trip"]),
-    newer("shared_bf16x2", "own shared memory, two bfloat16", &["shared_bf16x2", "shared_bf16x2_trip"]),
-    newer(
+    Variant::new("global_u64", "device memory, 64-bit integer", &["global_u64", "global_u64_trip"]),
+    Variant::new("global_f32", "device memory, float", &["global_f32", "global_f32_trip"]),
+    Variant::new("global_f64", "device memory, double", &["global_f64", "global_f64_trip"]),
+    Variant::new("global_f16", "device memory, half", &["global_f16", "global_f16_trip"]),
+    Variant::new("global_bf16", "device memory, bfloat16", &["global_bf16"]).needs(90),
+    Variant::new("global_f16x2", "device memory, two halves", &["global_f16x2", "global_f16x2_trip"]),
+    Variant::new("global_bf16x2", "device memory, two bfloat16", &["global_bf16x2"]).needs(90),
+    Variant::new("global_float2", "device memory, two floats", &["global_float2", "global_float2_torn"])
+        .needs(90),
+    Variant::new("global_float4", "device memory, four floats", &["global_float4", "global_float4_torn"])
+        .needs(90),
+    Variant::new("shared_u32", "own shared memory, 32-bit integer", &["shared_u32", "shared_u32_trip"]),
+    Variant::new("shared_u64", "own shared memory, 64-bit integer", &["shared_u64", "shared_u64_trip"]),
+    Variant::new("shared_f32", "own shared memory, float", &["shared_f32", "shared_f32_trip"]),
+    Variant::new("shared_f64", "own shared memory, double", &["shared_f64", "shared_f64_trip"]),
+    Variant::new("shared_f16", "own shared memory, half", &["shared_f16", "shared_f16_trip"]),
+    Variant::new("shared_bf16", "own shared memory, bfloat16", &["shared_bf16", "shared_bf16_trip"])
+        .needs(90),
+    Variant::new("shared_f16x2", "own shared memory, two halves", &["shared_f16x2", "shared_f16x2_trip"]),
+    Variant::new(
+        "shared_bf16x2",
+        "own shared memory, two bfloat16",
+        &["shared_bf16x2", "shared_bf16x2_trip"],
+    )
+    .needs(90),
+    Variant::new(
         "cluster_u32",
         "another block's shared memory, 32-bit integer",
         &["cluster_u32", "cluster_u32_trip", PAIRS],
-    ),
-    newer(
+    )
+    .needs(90),
+    Variant::new(
         "cluster_u64",
         "another block's shared memory, 64-bit integer",
         &["cluster_u64", "cluster_u64_trip"],
-    ),
-    newer("cluster_f32", "another block's shared memory, float", &["cluster_f32", "cluster_f32_trip"]),
-    newer("cluster_f64", "another block's shared memory, double", &["cluster_f64", "cluster_f64_trip"]),
-    variant("host_u32", "the host's memory, 32-bit integer", &["host_u32", "host_u32_trip"]),
-    variant("host_u64", "the host's memory, 64-bit integer", &["host_u64"]),
-    variant("host_f32", "the host's memory, float", &["host_f32", "host_f32_trip"]),
-    variant("host_f64", "the host's memory, double", &["host_f64"]),
-    variant("host_f16x2", "the host's memory, two halves", &["host_f16x2"]),
+    )
+    .needs(90),
+    Variant::new("cluster_f32", "another block's shared memory, float", &["cluster_f32", "cluster_f32_trip"])
+        .needs(90),
+    Variant::new(
+        "cluster_f64",
+        "another block's shared memory, double",
+        &["cluster_f64", "cluster_f64_trip"],
+    )
+    .needs(90),
+    Variant::new("host_u32", "the host's memory, 32-bit integer", &["host_u32", "host_u32_trip"]),
+    Variant::new("host_u64", "the host's memory, 64-bit integer", &["host_u64"]),
+    Variant::new("host_f32", "the host's memory, float", &["host_f32", "host_f32_trip"]),
+    Variant::new("host_f64", "the host's memory, double", &["host_f64"]),
+    Variant::new("host_f16x2", "the host's memory, two halves", &["host_f16x2"]),
 ];
 
 /// Variants measured at 8 and 1,024 addresses as well, besides those in device memory.
@@ -143,52 +148,45 @@ impl Lab for Placement {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        let figure = |name: &str, unit, kind, means: &str| FigureEntry {
-            name: name.to_owned(),
-            unit,
-            kind,
-            means: means.to_owned(),
-            optional: false,
-            derived: None,
-        };
-        let time = |name, means| figure(name, Unit::Nanoseconds, Kind::Duration, means);
-        let rate = |name, from: &str, means| FigureEntry {
-            derived: Some(Rate { from: from.to_owned(), per_size: 1 }),
-            ..figure(name, Unit::PerSecond, Kind::Duration, means)
-        };
-        let cycles = |name, means| figure(name, Unit::Cycles, Kind::Spread, means);
         let mut figures = vec![
-            rate("throughput", "time", "adds a second of one launch"),
-            time("time", "time of a launch, the words zeroed before"),
-            rate("sm_throughput", "sm_time", "adds a second of one SM, every SM with so many blocks"),
-            time("sm_time", "time of a launch on every SM; its size is one SM's adds"),
-            figure("busiest_sm", Unit::Count, Kind::Spread, "blocks that the busiest SM was given"),
-            cycles("round_trip", "one dependent add: for each line, the median over all SMs"),
-            cycles("round_trip_by_sm", "one dependent add: for each SM, the median over all lines"),
-            cycles("round_trip_pairs", "one dependent add, from each SM to each line"),
-            cycles(
+            FigureEntry::rate("throughput", Unit::PerSecond, "time", 1, "adds a second of one launch"),
+            FigureEntry::duration("time", "time of a launch, the words zeroed before"),
+            FigureEntry::rate(
+                "sm_throughput",
+                Unit::PerSecond,
+                "sm_time",
+                1,
+                "adds a second of one SM, every SM with so many blocks",
+            ),
+            FigureEntry::duration("sm_time", "time of a launch on every SM; its size is one SM's adds"),
+            FigureEntry::spread("busiest_sm", Unit::Count, "blocks that the busiest SM was given"),
+            FigureEntry::spread(
+                "round_trip",
+                Unit::Cycles,
+                "one dependent add: for each line, the median over all SMs",
+            ),
+            FigureEntry::spread(
+                "round_trip_by_sm",
+                Unit::Cycles,
+                "one dependent add: for each SM, the median over all lines",
+            ),
+            FigureEntry::spread(
+                "round_trip_pairs",
+                Unit::Cycles,
+                "one dependent add, from each SM to each line",
+            ),
+            FigureEntry::spread(
                 "load_round_trip",
+                Unit::Cycles,
                 "one dependent load answered by the L2: for each line, the median over all SMs",
             ),
-            FigureEntry {
-                optional: true,
-                ..figure(
-                    "torn",
-                    Unit::One,
-                    Kind::Observation,
-                    "old values of a vector add whose parts differ",
-                )
-            },
-            FigureEntry {
-                optional: true,
-                ..figure(
-                    "wrong_pairs",
-                    Unit::One,
-                    Kind::Observation,
-                    "sums of two halves in another block's shared memory that come out wrong",
-                )
-            },
-            time("turnover_time", "time of 65,536 blocks of 256 threads that do nothing"),
+            FigureEntry::observation("torn", "old values of a vector add whose parts differ").optional(),
+            FigureEntry::observation(
+                "wrong_pairs",
+                "sums of two halves in another block's shared memory that come out wrong",
+            )
+            .optional(),
+            FigureEntry::duration("turnover_time", "time of 65,536 blocks of 256 threads that do nothing"),
         ];
         figures.extend(baseline::figures());
         figures

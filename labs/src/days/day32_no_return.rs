@@ -5,51 +5,52 @@ mod words;
 
 use anyhow::Result;
 use labs_record::claim::FigureRef;
-use labs_record::figure::{At, Coordinate, Kind, Unit};
-use labs_record::manifest::{FigureEntry, Rate};
-use labs_record::record::Outcome;
+use labs_record::figure::{At, Coordinate, Unit};
+use labs_record::manifest::FigureEntry;
 
 use self::words::{Target, Words};
 use crate::backend::{Backend, Step};
 use crate::exercise::Exercise;
-use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, TableOf, Variant};
+use crate::lab::{Axis, BLOCK, Case, Lab, Places, Selection, Shipped, TableOf, Variant};
 use crate::measure::{Bench, Cache, Work};
 use crate::results::{Like, Values};
 
-/// Threads a block, in every variant.
-const BLOCK: u32 = 256;
 /// Adds that a cluster's barrier can count in one phase, by a safe margin: 4 bytes each, below 2^20 bytes.
 const CLUSTER_ADDS: u64 = 1 << 17;
 
-const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
-}
-
-const fn newer(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { needs: 90, ..variant(name, idea, kernels) }
-}
-
 const VARIANTS: [Variant; 16] = [
-    variant("add_unused", "`atomicAdd`, nobody takes the result", &["add_unused"]),
-    variant("add_shown", "the result is shown to an empty asm statement", &["add_shown"]),
-    variant("add_kept", "the result is compared and never read", &["add_kept"]),
-    variant("add_used", "the results are added up", &["add_used"]),
-    variant("ref_unused", "`cuda::atomic_ref`, nobody takes the result", &["ref_unused"]),
-    variant("ref_used", "`cuda::atomic_ref`, the results are added up", &["ref_used"]),
-    variant("builtin_unused", "`__nv_atomic_add`, which returns nothing", &["builtin_unused"]),
-    variant("builtin_used", "`__nv_atomic_fetch_add`, the results are added up", &["builtin_used"]),
-    variant("ptx_red", "PTX `red` on a global address", &["ptx_red"]),
-    variant(
+    Variant::new("add_unused", "`atomicAdd`, nobody takes the result", &["add_unused"]),
+    Variant::new("add_shown", "the result is shown to an empty asm statement", &["add_shown"]),
+    Variant::new("add_kept", "the result is compared and never read", &["add_kept"]),
+    Variant::new("add_used", "the results are added up", &["add_used"]),
+    Variant::new("ref_unused", "`cuda::atomic_ref`, nobody takes the result", &["ref_unused"]),
+    Variant::new("ref_used", "`cuda::atomic_ref`, the results are added up", &["ref_used"]),
+    Variant::new("builtin_unused", "`__nv_atomic_add`, which returns nothing", &["builtin_unused"]),
+    Variant::new("builtin_used", "`__nv_atomic_fetch_add`, the results are added up", &["builtin_used"]),
+    Variant::new("ptx_red", "PTX `red` on a global address", &["ptx_red"]),
+    Variant::new(
         "ptx_atom_unused",
         "PTX `atom` on a global address, nobody takes the result",
         &["ptx_atom_unused"],
     ),
-    variant("ptx_atom_generic", "the same on a generic address", &["ptx_atom_generic"]),
-    newer("cluster_unused", "another block's shared memory, nobody takes the result", &["cluster_unused"]),
-    newer("cluster_used", "another block's shared memory, the results are added up", &["cluster_used"]),
-    newer("cluster_async", "`red.async`: a barrier there counts the bytes", &["cluster_async"]),
-    newer("bulk_line", "one request adds 32 words of shared memory to 32 words", &["bulk_line"]),
-    newer("bulk_page", "one request adds 1,024 words", &["bulk_page"]),
+    Variant::new("ptx_atom_generic", "the same on a generic address", &["ptx_atom_generic"]),
+    Variant::new(
+        "cluster_unused",
+        "another block's shared memory, nobody takes the result",
+        &["cluster_unused"],
+    )
+    .needs(90),
+    Variant::new(
+        "cluster_used",
+        "another block's shared memory, the results are added up",
+        &["cluster_used"],
+    )
+    .needs(90),
+    Variant::new("cluster_async", "`red.async`: a barrier there counts the bytes", &["cluster_async"])
+        .needs(90),
+    Variant::new("bulk_line", "one request adds 32 words of shared memory to 32 words", &["bulk_line"])
+        .needs(90),
+    Variant::new("bulk_page", "one request adds 1,024 words", &["bulk_page"]).needs(90),
 ];
 
 /// How a variant's kernel is launched and what it takes.
@@ -154,20 +155,9 @@ impl Lab for NoReturn {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        let figure = |name: &str, unit, means: &str| FigureEntry {
-            name: name.to_owned(),
-            unit,
-            kind: Kind::Duration,
-            means: means.to_owned(),
-            optional: false,
-            derived: None,
-        };
         vec![
-            FigureEntry {
-                derived: Some(Rate { from: "time".to_owned(), per_size: 1 }),
-                ..figure("throughput", Unit::PerSecond, "adds a second, one a word")
-            },
-            figure("time", Unit::Nanoseconds, "time of a launch, the words zeroed before"),
+            FigureEntry::rate("throughput", Unit::PerSecond, "time", 1, "adds a second, one a word"),
+            FigureEntry::duration("time", "time of a launch, the words zeroed before"),
         ]
     }
 

@@ -8,21 +8,18 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use labs_record::claim::FigureRef;
-use labs_record::figure::{At, Coordinate, Kind, Unit};
-use labs_record::manifest::{FigureEntry, Rate};
-use labs_record::record::Outcome;
+use labs_record::figure::{At, Coordinate, Unit};
+use labs_record::manifest::FigureEntry;
 
 use self::bins::{Bins, TABLES};
 use self::counter::Counter;
 use crate::backend::{Backend, Step};
 use crate::baseline;
 use crate::exercise::Exercise;
-use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, TableOf, Variant};
+use crate::lab::{Axis, BLOCK, Case, Lab, Places, Selection, Shipped, TableOf, Variant};
 use crate::measure::{Bench, Cache, Work};
 use crate::results::{Like, Values};
 
-/// Threads a block, in every variant.
-const BLOCK: u32 = 256;
 const WARP: u64 = 32;
 /// Threads that are measured on one counter: a queue of 131,072 adds where warps are folded.
 const SIZE: u64 = 1 << 22;
@@ -33,40 +30,44 @@ const LARGEST: u32 = 3;
 // A float counts that far without rounding, so a sum is the same in any order.
 const _: () = assert!(MOST * LARGEST as u64 <= 1 << 24);
 
-const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
-}
-
 const VARIANTS: [Variant; 21] = [
-    variant("one", "adds 1 to one counter", &["one"]),
-    variant("one_loaded", "the counter's place is loaded, the same word by all threads", &["one_loaded"]),
-    variant("one_unfolded", "it is loaded by each lane from a word of its own", &["one_unfolded"]),
-    variant("value", "adds an element of 32 bits", &["value"]),
-    variant(
+    Variant::new("one", "adds 1 to one counter", &["one"]),
+    Variant::new(
+        "one_loaded",
+        "the counter's place is loaded, the same word by all threads",
+        &["one_loaded"],
+    ),
+    Variant::new("one_unfolded", "it is loaded by each lane from a word of its own", &["one_unfolded"]),
+    Variant::new("value", "adds an element of 32 bits", &["value"]),
+    Variant::new(
         "value_unfolded",
         "the same at an address that the compiler can't see through",
         &["value_unfolded"],
     ),
-    variant("wide_one", "adds one number of 64 bits", &["wide_one"]),
-    variant("wide_value", "adds an element of 64 bits", &["wide_value"]),
-    variant("float_value", "adds a float", &["float_value"]),
-    variant("two_addresses", "the lane picks one of two counters", &["two_addresses"]),
-    variant("two_branches", "the lane picks one of two instructions", &["two_branches"]),
-    variant("divergent", "adds 1 for an odd element", &["divergent"]),
-    variant(
+    Variant::new("wide_one", "adds one number of 64 bits", &["wide_one"]),
+    Variant::new("wide_value", "adds an element of 64 bits", &["wide_value"]),
+    Variant::new("float_value", "adds a float", &["float_value"]),
+    Variant::new("two_addresses", "the lane picks one of two counters", &["two_addresses"]),
+    Variant::new("two_branches", "the lane picks one of two instructions", &["two_branches"]),
+    Variant::new("divergent", "adds 1 for an odd element", &["divergent"]),
+    Variant::new(
         "divergent_unfolded",
         "the same at an address that the compiler can't see through",
         &["divergent_unfolded"],
     ),
-    variant("ballot", "by hand: a vote, and one lane adds the number of votes", &["ballot"]),
-    Variant { needs: 80, ..variant("redux", "by hand: REDUX, and one lane adds the sum", &["redux"]) },
-    variant("wide_by_hand", "by hand: 64 bits, by shuffles", &["wide_by_hand"]),
-    variant("float_by_hand", "by hand: floats, by shuffles", &["float_by_hand"]),
-    variant("plain_bins", "adds 1 to a bin in global memory", &["plain_bins"]),
-    variant("match_bins", "lanes of one bin find each other; one adds their number", &["match_bins"]),
-    variant("shared_bins", "adds 1 to a bin in shared memory", &["shared_bins"]),
-    variant("shared_step", "the 1 is an argument", &["shared_step"]),
-    variant("shared_match", "lanes of one bin find each other; one adds in shared memory", &["shared_match"]),
+    Variant::new("ballot", "by hand: a vote, and one lane adds the number of votes", &["ballot"]),
+    Variant::new("redux", "by hand: REDUX, and one lane adds the sum", &["redux"]).needs(80),
+    Variant::new("wide_by_hand", "by hand: 64 bits, by shuffles", &["wide_by_hand"]),
+    Variant::new("float_by_hand", "by hand: floats, by shuffles", &["float_by_hand"]),
+    Variant::new("plain_bins", "adds 1 to a bin in global memory", &["plain_bins"]),
+    Variant::new("match_bins", "lanes of one bin find each other; one adds their number", &["match_bins"]),
+    Variant::new("shared_bins", "adds 1 to a bin in shared memory", &["shared_bins"]),
+    Variant::new("shared_step", "the 1 is an argument", &["shared_step"]),
+    Variant::new(
+        "shared_match",
+        "lanes of one bin find each other; one adds in shared memory",
+        &["shared_match"],
+    ),
 ];
 
 /// The lab.
@@ -129,32 +130,21 @@ impl Lab for Aggregation {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        let figure = |name: &str, unit, kind, means: &str| FigureEntry {
-            name: name.to_owned(),
-            unit,
-            kind,
-            means: means.to_owned(),
-            optional: false,
-            derived: None,
-        };
-        let time = |name, means| figure(name, Unit::Nanoseconds, Kind::Duration, means);
-        let count = |name, means| figure(name, Unit::Count, Kind::Exact, means);
-        let mut figures = vec![
-            time("time", "time of an add a thread, the counter zeroed beforehand"),
-            FigureEntry {
-                derived: Some(Rate { from: "time".to_owned(), per_size: 1 }),
-                ..figure("threads_per_second", Unit::PerSecond, Kind::Duration, "threads over time")
-            },
-            count("asked_adds", "adds that the source asks for, one a lane"),
-            count(
+        vec![
+            FigureEntry::duration("time", "time of an add a thread, the counter zeroed beforehand"),
+            FigureEntry::rate("threads_per_second", Unit::PerSecond, "time", 1, "threads over time"),
+            FigureEntry::exact("asked_adds", "adds that the source asks for, one a lane"),
+            FigureEntry::exact(
                 "sent_adds",
                 "those that are sent once a warp's are folded, by the machine code and the input",
             ),
-            time("bins_time", "time in which every thread visits its bins, the tables zeroed beforehand"),
-            count("longest_queue", "adds on the busiest word once a warp's are folded"),
-        ];
-        figures.extend(baseline::figures().into_iter().filter(|figure| figure.name == "launch_floor"));
-        figures
+            FigureEntry::duration(
+                "bins_time",
+                "time in which every thread visits its bins, the tables zeroed beforehand",
+            ),
+            FigureEntry::exact("longest_queue", "adds on the busiest word once a warp's are folded"),
+            baseline::launch_floor(),
+        ]
     }
 
     fn protocol(&self) -> String {

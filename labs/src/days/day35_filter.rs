@@ -3,18 +3,15 @@
 use std::rc::Rc;
 
 use anyhow::{Context as _, Result};
-use labs_record::figure::{Coordinate, Kind, Unit};
-use labs_record::manifest::{FigureEntry, Rate};
-use labs_record::record::Outcome;
+use labs_record::figure::{Coordinate, Unit};
+use labs_record::manifest::FigureEntry;
 
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::exercise::{Exercise, Goal};
-use crate::lab::{Axis, Case, Lab, Mode, Places, Selection, Shipped, Variant};
+use crate::lab::{Axis, BLOCK, Case, Lab, Mode, Places, Selection, Shipped, Variant};
 use crate::measure::{Bench, Cache, Work, host_bytes};
 use crate::results::{Like, Values};
 
-/// Threads a block, in every variant; each has one element.
-const BLOCK: u32 = 256;
 const WARP: usize = 32;
 /// Values run from 0 up to, not including, this one.
 const VALUES: u32 = 1000;
@@ -28,17 +25,13 @@ const LAYOUTS: [&str; 2] = ["random", "sequential"];
 const EXERCISE: [(u64, u32); 6] =
     [(1, 1000), (255, 128), (256, 1000), (1_000, 0), (5_001, 50), (20_001, 1000)];
 
-const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
-}
-
 const VARIANTS: [Variant; 6] = [
-    variant("naive", "every hit adds 1 to the counter; the compiler folds a warp's hits", &["naive"]),
-    variant("naive_unfolded", "the same adds where the compiler can't fold them", &["naive_unfolded"]),
-    variant("agg", "a leader adds the number of the warp's hits", &["agg"]),
-    variant("smem", "hits add to a 64-bit word of the block, which is added once", &["smem"]),
-    variant("smem32", "the block's word has 32 bits", &["smem32"]),
-    variant("agg_smem", "the warp's leader adds to the block's 64-bit word", &["agg_smem"]),
+    Variant::new("naive", "every hit adds 1 to the counter; the compiler folds a warp's hits", &["naive"]),
+    Variant::new("naive_unfolded", "the same adds where the compiler can't fold them", &["naive_unfolded"]),
+    Variant::new("agg", "a leader adds the number of the warp's hits", &["agg"]),
+    Variant::new("smem", "hits add to a 64-bit word of the block, which is added once", &["smem"]),
+    Variant::new("smem32", "the block's word has 32 bits", &["smem32"]),
+    Variant::new("agg_smem", "the warp's leader adds to the block's 64-bit word", &["agg_smem"]),
 ];
 
 const MODES: [Mode; 2] = [
@@ -107,32 +100,15 @@ impl Lab for Filter {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        let figure = |name: &str, unit, kind, means: &str| FigureEntry {
-            name: name.to_owned(),
-            unit,
-            kind,
-            means: means.to_owned(),
-            optional: false,
-            derived: None,
-        };
         vec![
-            figure(
-                "time",
-                Unit::Nanoseconds,
-                Kind::Duration,
-                "time of a count, the counter zeroed beforehand",
-            ),
-            FigureEntry {
-                derived: Some(Rate { from: "time".to_owned(), per_size: 1 }),
-                ..figure("elements_per_second", Unit::PerSecond, Kind::Duration, "elements over time")
-            },
-            figure("counted", Unit::Count, Kind::Exact, "hits, as the kernel counts them"),
-            figure("host_count", Unit::Count, Kind::Exact, "hits, as the host counts them"),
+            FigureEntry::duration("time", "time of a count, the counter zeroed beforehand"),
+            FigureEntry::rate("elements_per_second", Unit::PerSecond, "time", 1, "elements over time"),
+            FigureEntry::exact("counted", "hits, as the kernel counts them"),
+            FigureEntry::exact("host_count", "hits, as the host counts them"),
             // Which warps hold a hit depends on the order of a random input, which is another one in every session.
-            figure(
+            FigureEntry::spread(
                 "queued_adds",
                 Unit::Count,
-                Kind::Spread,
                 "adds that reach the counter once a warp's are folded, by the machine code and the input",
             ),
         ]

@@ -4,14 +4,13 @@ use std::cell::{Cell, RefCell};
 
 use anyhow::{Context as _, Result};
 use labs_record::claim::FigureRef;
-use labs_record::figure::{Coordinate, Kind, Unit};
+use labs_record::figure::Coordinate;
 use labs_record::manifest::FigureEntry;
-use labs_record::record::Outcome;
 
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::baseline;
 use crate::exercise::{Exercise, Goal};
-use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Variant};
+use crate::lab::{Axis, BLOCK, Case, Lab, Places, Selection, Shipped, Variant};
 use crate::measure::{self, Bench, Cache, Work};
 use crate::results::{Like, Values};
 
@@ -21,8 +20,6 @@ mod values;
 use slots::{Checker, Wanted, bytes_of, read_words};
 use values::{Kept, NOTHING, kept, values};
 
-/// Threads a block, in every variant.
-const BLOCK: u32 = 256;
 /// Elements a block of `per_block_vectorised` and `ordered_scan`.
 const TILE: u64 = 4096;
 /// What part of the elements is kept: the words of `--rate`.
@@ -36,34 +33,32 @@ const MOST: u64 = 1 << 31;
 /// Sizes of the exercise: one element, a warp less one, a block less one, several blocks and a rest.
 const EXERCISE_SIZES: [u64; 5] = [1, 31, 255, 1_000, 20_001];
 
-const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
-}
-
 const VARIANTS: [Variant; 8] = [
-    variant("per_element", "a kept element adds 1; the old value is its slot", &["per_element"]),
-    Variant {
-        declared: Outcome::Wrong,
-        ..variant("reread_counter", "adds 1, then looks at the counter for its slot", &["reread_counter"])
-    },
-    variant(
+    Variant::new("per_element", "a kept element adds 1; the old value is its slot", &["per_element"]),
+    Variant::new("reread_counter", "adds 1, then looks at the counter for its slot", &["reread_counter"])
+        .wrong(),
+    Variant::new(
         "per_element_unfolded",
         "the same at an address that the compiler can't see through",
         &["per_element_unfolded"],
     ),
-    variant("per_warp", "one lane takes the tickets of its warp", &["per_warp"]),
-    variant("per_block", "one thread takes the tickets of its block", &["per_block"]),
-    variant(
+    Variant::new("per_warp", "one lane takes the tickets of its warp", &["per_warp"]),
+    Variant::new("per_block", "one thread takes the tickets of its block", &["per_block"]),
+    Variant::new(
         "per_block_vectorised",
         "16-byte loads, 16 elements a thread, one add a block",
         &["per_block_vectorised"],
     ),
-    variant(
+    Variant::new(
         "ordered_scan",
         "counts, their scan, a second reading: the input's order, no atomics",
         &["ordered_counts", "ordered_offsets", "ordered_scatter"],
     ),
-    variant("bounded_queue", "one add a block; what finds the queue full is counted", &["bounded_queue"]),
+    Variant::new(
+        "bounded_queue",
+        "one add a block; what finds the queue full is counted",
+        &["bounded_queue"],
+    ),
 ];
 
 /// The lab.
@@ -116,35 +111,22 @@ impl Lab for Compaction {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        let figure = |name: &str, unit, kind, means: &str| FigureEntry {
-            name: name.to_owned(),
-            unit,
-            kind,
-            means: means.to_owned(),
-            optional: false,
-            derived: None,
-        };
-        let time = |name, means| figure(name, Unit::Nanoseconds, Kind::Duration, means);
-        let count = |name, means| figure(name, Unit::Count, Kind::Exact, means);
-        let mut figures = vec![
-            time("time", "time of a compaction, the counter zeroed beforehand"),
-            time(
+        vec![
+            FigureEntry::duration("time", "time of a compaction, the counter zeroed beforehand"),
+            FigureEntry::duration(
                 "scatter_time",
                 "time of ordered_scan's last launch alone: all slots are known, none is reserved",
             ),
-            count("global_atomics", "global atomic operations that the source asks for"),
-            count("kept", "kept elements that the check finds in a slot"),
-            count("overflowed", "elements that the queue reports to have found no slot"),
-            FigureEntry {
-                optional: true,
-                ..time(
-                    "time_with_reset",
-                    "time of a compaction, zeroing the counter included where it needs that",
-                )
-            },
-        ];
-        figures.extend(baseline::figures().into_iter().filter(|figure| figure.name == "launch_floor"));
-        figures
+            FigureEntry::exact("global_atomics", "global atomic operations that the source asks for"),
+            FigureEntry::exact("kept", "kept elements that the check finds in a slot"),
+            FigureEntry::exact("overflowed", "elements that the queue reports to have found no slot"),
+            FigureEntry::duration(
+                "time_with_reset",
+                "time of a compaction, zeroing the counter included where it needs that",
+            )
+            .optional(),
+            baseline::launch_floor(),
+        ]
     }
 
     fn protocol(&self) -> String {

@@ -4,7 +4,6 @@ use anyhow::Result;
 use labs_record::claim::FigureRef;
 use labs_record::figure::{At, Coordinate, Kind, Unit};
 use labs_record::manifest::FigureEntry;
-use labs_record::record::Outcome;
 
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::exercise::{Exercise, Goal};
@@ -29,8 +28,9 @@ const FENCES: [&str; 2] = ["fence_acq_rel", "fence_sc"];
 const AFTER_WRITES: [&str; 4] = ["relaxed", "release", "seq_cst", "fence_acq_rel"];
 const SCOPES_AFTER_WRITES: [&str; 3] = ["cta", "gpu", "sys"];
 
+/// A correct one, with this lab's blocks.
 const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
+    Variant::new(name, idea, kernels).block(BLOCK)
 }
 
 const VARIANTS: [Variant; 7] = [
@@ -133,17 +133,9 @@ impl Lab for OrderCost {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        let figure = |reading: Reading, means: &str| FigureEntry {
-            name: reading.name.to_owned(),
-            unit: reading.unit,
-            kind: reading.kind,
-            means: means.to_owned(),
-            optional: false,
-            derived: None,
-        };
         vec![
-            figure(CYCLES, "SM cycles from one operation of a thread to its next, on average"),
-            figure(CYCLES_TO_HOST, "the same, with the stores before it into the host's memory"),
+            CYCLES.entry("SM cycles from one operation of a thread to its next, on average"),
+            CYCLES_TO_HOST.entry("the same, with the stores before it into the host's memory"),
         ]
     }
 

@@ -30,28 +30,24 @@ const RUNS: u64 = 20;
 const PAYLOAD_AT: u64 = 256;
 const WORDS_BYTES: u64 = 260;
 
+/// A correct one, with this lab's blocks.
 const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
-}
-
-/// A race: wrong whatever comes out.
-const fn racy(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { declared: Outcome::Undefined, ..variant(name, idea, kernels) }
+    Variant::new(name, idea, kernels).block(BLOCK)
 }
 
 const VARIANTS: [Variant; 12] = [
-    racy("plain_load", "wrong: a plain load, which the compiler makes once", &["plain_load"]),
+    variant("plain_load", "wrong: a plain load, which the compiler makes once", &["plain_load"]).undefined(),
     variant("volatile_load", "a volatile load, a fence behind the loop", &["volatile_load"]),
     variant("relaxed_load", "a relaxed load, a fence behind the loop", &["relaxed_load"]),
     variant("acquire_load", "an acquiring load", &["acquire_load"]),
     variant("fence_in_loop", "a volatile load and a fence at each look", &["fence_in_loop"]),
     variant("atomic_or", "an atomic or with 0, a fence behind the loop", &["atomic_or"]),
     variant("backoff", "a relaxed load, and sleep between two looks", &["backoff"]),
-    racy("no_acquire", "wrong: a volatile load and no fence", &["no_acquire"]),
-    racy("no_order", "wrong: volatile on both sides and no fence", &["no_order"]),
+    variant("no_acquire", "wrong: a volatile load and no fence", &["no_acquire"]).undefined(),
+    variant("no_order", "wrong: volatile on both sides and no fence", &["no_order"]).undefined(),
     variant("test_and_set", "a lock taken by an acquiring swap", &["test_and_set"]),
     variant("ticket_lock", "a lock with tickets, waited for by loads", &["ticket_lock"]),
-    racy("unfenced_lock", "wrong: a lock of relaxed atomics", &["unfenced_lock"]),
+    variant("unfenced_lock", "wrong: a lock of relaxed atomics", &["unfenced_lock"]).undefined(),
 ];
 
 const HANDOVER: Reading = Reading { name: "handover", unit: Unit::Nanoseconds, kind: Kind::Duration };
@@ -96,26 +92,15 @@ impl Lab for Spin {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        let figure = |name: &str, unit, kind, means: &str| FigureEntry {
-            name: name.to_owned(),
-            unit,
-            kind,
-            means: means.to_owned(),
-            optional: false,
-            derived: None,
-        };
-        let mut figures = vec![
-            figure(HANDOVER.name, HANDOVER.unit, HANDOVER.kind, "time of a launch over its turns"),
-            figure("lost", Unit::One, Kind::Observation, "turns whose update of the payload was lost"),
-            figure("gave_up", Unit::One, Kind::Observation, "blocks whose wait the clock ended"),
-        ];
-        figures.push(figure(
-            progress::GAVE_UP,
-            Unit::One,
-            Kind::Observation,
-            "threads whose wait the clock ended, by what they waited for",
-        ));
-        figures
+        vec![
+            HANDOVER.entry("time of a launch over its turns"),
+            FigureEntry::observation("lost", "turns whose update of the payload was lost"),
+            FigureEntry::observation("gave_up", "blocks whose wait the clock ended"),
+            FigureEntry::observation(
+                progress::GAVE_UP,
+                "threads whose wait the clock ended, by what they waited for",
+            ),
+        ]
     }
 
     fn protocol(&self) -> String {

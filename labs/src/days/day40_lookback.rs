@@ -2,14 +2,14 @@
 
 use anyhow::Result;
 use labs_record::claim::FigureRef;
-use labs_record::figure::{Coordinate, Kind, Unit};
-use labs_record::manifest::{FigureEntry, Rate};
+use labs_record::figure::{Coordinate, Unit};
+use labs_record::manifest::FigureEntry;
 use labs_record::record::Outcome;
 
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::baseline;
 use crate::exercise::Exercise;
-use crate::lab::{Axis, Case, Lab, Places, Selection, Shipped, Simulated, Variant};
+use crate::lab::{Axis, BLOCK, Case, Lab, Places, Selection, Shipped, Simulated, Variant};
 use crate::measure::{Bench, Cache, Work};
 use crate::results::{Like, Values};
 
@@ -18,8 +18,6 @@ mod scan;
 
 use scan::{Form, Scan};
 
-/// Threads a block, in every variant but one.
-const BLOCK: u32 = 256;
 /// Threads a block of `separate_warp` and `held_in_shared`: 15 warps with elements, one that looks back.
 const WIDE_BLOCK: u32 = 512;
 /// Most elements: with their input and output, more than any GPU's memory.
@@ -31,52 +29,37 @@ const COUNTED_SIZES: [u64; 3] = [65_536, 1 << 20, 1 << 24];
 /// Runs counted at each.
 const COUNTED_RUNS: u64 = 200;
 
-const fn variant(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
-}
-
 const VARIANTS: [Variant; 10] = [
-    variant(
+    Variant::new(
         "three_pass",
         "sums of the tiles, their scan, a second reading",
         &["tile_sums", "scan_sums", "scan_tiles"],
     ),
-    variant("chained_prefix", "a tile waits for the prefix of the one before it", &["chained_prefix"]),
-    variant(
+    Variant::new("chained_prefix", "a tile waits for the prefix of the one before it", &["chained_prefix"]),
+    Variant::new(
         "released_flag",
         "a tile adds up published sums; flags are released and acquired",
         &["released_flag"],
     ),
-    Variant {
-        declared: Outcome::Undefined,
-        ..variant("relaxed_flag", "wrong: the flag is atomic and orders nothing", &["relaxed_flag"])
-    },
-    Variant {
-        declared: Outcome::Undefined,
-        ..variant("block_scope", "wrong: release and acquire within a block only", &["block_scope"])
-    },
-    variant("packed_word", "state and sum in one word of 64 bits, relaxed", &["packed_word"]),
-    Variant {
-        declared: Outcome::Undefined,
-        ..variant("block_index", "wrong: the block's index instead of a ticket", &["block_index"])
-    },
-    variant("warp_window", "a warp looks at 32 tiles at once", &["warp_window"]),
-    Variant {
-        block_threads: WIDE_BLOCK,
-        ..variant(
-            "separate_warp",
-            "a warp without elements looks back while the others load; no reset",
-            &["separate_warp"],
-        )
-    },
-    Variant {
-        block_threads: WIDE_BLOCK,
-        ..variant(
-            "held_in_shared",
-            "the same with twice the elements a thread, most of them in shared memory",
-            &["held_in_shared"],
-        )
-    },
+    Variant::new("relaxed_flag", "wrong: the flag is atomic and orders nothing", &["relaxed_flag"])
+        .undefined(),
+    Variant::new("block_scope", "wrong: release and acquire within a block only", &["block_scope"])
+        .undefined(),
+    Variant::new("packed_word", "state and sum in one word of 64 bits, relaxed", &["packed_word"]),
+    Variant::new("block_index", "wrong: the block's index instead of a ticket", &["block_index"]).undefined(),
+    Variant::new("warp_window", "a warp looks at 32 tiles at once", &["warp_window"]),
+    Variant::new(
+        "separate_warp",
+        "a warp without elements looks back while the others load; no reset",
+        &["separate_warp"],
+    )
+    .block(WIDE_BLOCK),
+    Variant::new(
+        "held_in_shared",
+        "the same with twice the elements a thread, most of them in shared memory",
+        &["held_in_shared"],
+    )
+    .block(WIDE_BLOCK),
 ];
 
 /// The lab.
@@ -119,41 +102,32 @@ impl Lab for Lookback {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        let figure = |name: &str, unit, kind, means: &str| FigureEntry {
-            name: name.to_owned(),
-            unit,
-            kind,
-            means: means.to_owned(),
-            optional: false,
-            derived: None,
-        };
-        let time = |name, means| figure(name, Unit::Nanoseconds, Kind::Duration, means);
-        let bandwidth = |name, from: &str, means| FigureEntry {
-            derived: Some(Rate { from: from.to_owned(), per_size: 8 }),
-            ..figure(name, Unit::GigabytesPerSecond, Kind::Duration, means)
-        };
-        let runs = |name, means| figure(name, Unit::One, Kind::Observation, means);
-        let mut figures = vec![
-            time("time", "time of a scan, ticket and flags zeroed beforehand"),
-            bandwidth(
+        vec![
+            FigureEntry::duration("time", "time of a scan, ticket and flags zeroed beforehand"),
+            FigureEntry::rate(
                 "bandwidth",
+                Unit::GigabytesPerSecond,
                 "time",
+                8,
                 "eight bytes an element over time: each read once and written once",
             ),
-            time("copy_time", "time to copy the input to the output and do nothing else"),
-            bandwidth("copy_bandwidth", "copy_time", "eight bytes an element over copy_time"),
-            FigureEntry {
-                optional: true,
-                ..time(
-                    "time_with_reset",
-                    "time of a scan, zeroing ticket and words included where it needs that",
-                )
-            },
-            runs("wrong_runs", "runs whose output is not the scan"),
-            runs("given_up_runs", "runs in which a wait was ended by the clock"),
-        ];
-        figures.extend(baseline::figures().into_iter().filter(|figure| figure.name == "launch_floor"));
-        figures
+            FigureEntry::duration("copy_time", "time to copy the input to the output and do nothing else"),
+            FigureEntry::rate(
+                "copy_bandwidth",
+                Unit::GigabytesPerSecond,
+                "copy_time",
+                8,
+                "eight bytes an element over copy_time",
+            ),
+            FigureEntry::duration(
+                "time_with_reset",
+                "time of a scan, zeroing ticket and words included where it needs that",
+            )
+            .optional(),
+            FigureEntry::observation("wrong_runs", "runs whose output is not the scan"),
+            FigureEntry::observation("given_up_runs", "runs in which a wait was ended by the clock"),
+            baseline::launch_floor(),
+        ]
     }
 
     fn protocol(&self) -> String {

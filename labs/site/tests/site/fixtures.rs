@@ -31,23 +31,15 @@ fn manifest() -> Manifest {
         idea: idea.to_owned(),
         kernels: vec![name.to_owned()],
     };
-    let figure = |name: &str, unit, kind, optional| FigureEntry {
-        name: name.to_owned(),
-        unit,
-        kind,
-        means: format!("made-up {name}"),
-        optional,
-        derived: None,
-    };
     let lab = LabEntry {
         part: 1,
         question: "Which of two made-up kernels is *faster*?".to_owned(),
         protocol: "made-up-protocol".to_owned(),
         variants: vec![variant("slow", "adds for itself"), variant("fast", "adds for its `block`")],
         figures: vec![
-            figure("time", Unit::Nanoseconds, Kind::Duration, false),
-            figure("adds", Unit::Count, Kind::Exact, false),
-            figure("lost", Unit::Nanoseconds, Kind::Duration, true),
+            FigureEntry::duration("time", "made-up time"),
+            FigureEntry::exact("adds", "made-up adds"),
+            FigureEntry::duration("lost", "made-up lost").optional(),
         ],
     };
     let code = ["slow", "fast"].map(|name| (name.to_owned(), format!("code-of-{name}"))).into();
