@@ -77,6 +77,7 @@ pub(crate) struct Events {
 
 impl Events {
     pub(crate) fn of(test: &Test) -> Result<Events, Error> {
+        one_cluster_a_block(test)?;
         let mut making = Making::default();
         for (thread, code) in test.threads.iter().enumerate() {
             for instruction in &code.instructions {
@@ -140,7 +141,7 @@ impl Making {
         match instruction {
             Instruction::Load { order, scope, register, location } => {
                 let location = self.location(location);
-                self.registers.insert(register.clone(), self.all.len());
+                self.load_into(thread, register)?;
                 self.all.push(event(Kind::Read, Some(location), *order, *scope, nothing));
             }
             Instruction::Store { order, scope, location, value } => {
@@ -155,7 +156,7 @@ impl Making {
                 let location = self.location(location);
                 let read = self.all.len();
                 if let Some(register) = register {
-                    self.registers.insert(register.clone(), read);
+                    self.load_into(thread, register)?;
                 }
                 let old = event(Kind::Read, Some(location), *order, *scope, nothing);
                 self.all.push(Event { of_reduction: register.is_none(), ..old });
@@ -185,6 +186,17 @@ impl Making {
             }
         }
         Ok(())
+    }
+
+    /// The next event loads into a register; another thread may not have done so.
+    fn load_into(&mut self, thread: usize, register: &str) -> Result<(), Error> {
+        let read = self.all.len();
+        match self.registers.insert(register.to_owned(), read).and_then(|before| self.all[before].thread) {
+            Some(other) if other != thread => {
+                Err(Error(format!("T{other} and T{thread} both load {register}; give one another register")))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn loaded(&self, thread: usize, register: &str, text: &str) -> Result<usize, Error> {
@@ -249,6 +261,18 @@ impl Making {
             rmw,
             dependency,
             barrier,
+        }
+    }
+}
+
+/// Blocks are counted over the GPU, not within a cluster, so that one number in two clusters is a mistake.
+fn one_cluster_a_block(test: &Test) -> Result<(), Error> {
+    let places = || test.threads.iter().map(|thread| thread.place);
+    let two = |(here, there): &(Place, Place)| here.reaches(Scope::Cta, *there) && here != there;
+    match places().flat_map(|here| places().map(move |there| (here, there))).find(two) {
+        None => Ok(()),
+        Some((here, there)) => {
+            Err(Error(format!("`{here}` and `{there}`: a block is in one cluster; give one another number")))
         }
     }
 }

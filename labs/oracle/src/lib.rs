@@ -15,6 +15,13 @@
 //! spaces. The chapter defines causality order for memory operations only, yet its axiom *Fence-SC* speaks of fences in
 //! causality order; as Lustig et al. do, fences are held to base causality order here.
 //!
+//! As in their Alloy form of the model an atomic is two events, its read and its write. The chapter's axiom *Causality*,
+//! taken of the whole atomic, forbids more: that an atomic reads, from a write that is not morally strong to it, what
+//! follows causally from its own result. `tests/model.rs` has the case. A verdict *forbidden* holds by both readings.
+//!
+//! A test is judged by going through all its candidates, whose number grows with the factorial of the writes to one
+//! location and of the `fence.sc`: a dozen instructions take milliseconds, twice as many may take for ever.
+//!
 //! ```
 //! use labs_oracle::{Model, Test};
 //!

@@ -35,6 +35,9 @@ impl Test {
 
 fn read_line(test: &mut Test, line: &str) -> Result<(), String> {
     if let Some(outcome) = line.strip_prefix("outcome ") {
+        if !test.outcome.0.is_empty() {
+            return Err("a test has one line `outcome ..`; join alternatives by `|`".to_owned());
+        }
         test.outcome = read_outcome(outcome)?;
     } else if let Some(initial) = line.strip_prefix("initial ") {
         for pair in initial.split(',') {
@@ -259,7 +262,12 @@ mod tests {
         ] {
             assert!(instruction(text).is_err(), "{text}");
         }
-        for text in ["cta 0: st.weak [x], 1", "outcome x == 1", "cta: ld.weak r0, [x]\noutcome r0 == 1"] {
+        for text in [
+            "cta 0: st.weak [x], 1",
+            "outcome x == 1",
+            "cta: ld.weak r0, [x]\noutcome r0 == 1",
+            "cta 0: ld.weak r0, [x]\noutcome r0 == 1\noutcome r0 == 0",
+        ] {
             assert!(Test::parse(text).is_err(), "{text}");
         }
         let error = Test::parse("cta 0: st.weak [x], 1\ncta 1: hop").expect_err("no such instruction");
