@@ -3,13 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use labs::lab::{self, Lab};
 use labs::session::Job;
 use labs::simulate;
 use labs::toolchain::Architecture;
-use labs::toolchain::disassembly::{Disassembler, Function};
+use labs::toolchain::disassembly::{Disassembler, Function, Instruction};
 use labs::toolchain::nvrtc::{Header, Nvrtc, Program, Target};
 use labs_record::record::Outcome;
 
@@ -48,17 +49,64 @@ fn the_race_detector_reports_the_wrong_variants_and_no_others() {
     assert!(right >= 4 && wrong >= 7, "{right} right and {wrong} wrong variants");
 }
 
+/// The last block's pattern of day 14 with its fences where they do nothing: after a release has begun, or in a thread
+/// that draws no ticket. The right one, changed in nothing, is the control.
+#[test]
+fn fences_elsewhere_are_reported() {
+    if Nvrtc::find(Some(&root())).is_err() {
+        return skip();
+    }
+    let lab = lab::find("day14").unwrap();
+    let variant = lab.variants().iter().find(|variant| variant.name == "last_block_fenced").unwrap();
+    let source = std::fs::read_to_string(root().join("kernels/day14_barrier.cu")).unwrap();
+    let (before, rest) = source.split_once("// ANCHOR: last_block_fenced\n").unwrap();
+    let (kernel, after) = rest.split_once("// ANCHOR_END: last_block_fenced").unwrap();
+    let fence = "        __threadfence();\n";
+    let [head, middle, tail] = kernel.split(fence).collect::<Vec<_>>()[..] else { panic!("two fences") };
+    let (store, draw) = ("        sum[blockIdx.x] = mine;\n", "    if (threadIdx.x == 0) {\n");
+    let elsewhere = "    if (threadIdx.x == 32) {\n        __threadfence();\n    }\n    __syncthreads();\n";
+    let all_others = "    __threadfence();\n    __syncthreads();\n";
+    let kernels = [
+        ("both", kernel.to_owned(), false),
+        ("none before the ticket", [head, middle, fence, tail].concat(), true),
+        ("before the store", [&head.replace(store, ""), fence, store, middle, fence, tail].concat(), true),
+        (
+            "by another thread",
+            [&head.replace(draw, &[elsewhere, draw].concat()), middle, fence, tail].concat(),
+            true,
+        ),
+        (
+            "by all, too early",
+            [&head.replace(draw, &[all_others, draw].concat()), middle, fence, tail].concat(),
+            true,
+        ),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(root().join("kernels/common.cuh"), folder.path().join("common.cuh")).unwrap();
+    for (what, kernel, races) in kernels {
+        let file = folder.path().join("day14_barrier.cu");
+        std::fs::write(&file, [before, &kernel, after].concat()).unwrap();
+        let job = Job { kernel: Some(file), ..job(lab) };
+        let (found, _) = simulate::watch(lab, &job, variant).unwrap();
+        assert_eq!(!found.races.is_empty(), races, "{what}: {found}");
+    }
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn skip() {
+    let required = std::env::var_os("HOT_ADDRESSES_REQUIRE_TOOLCHAIN").is_some();
+    assert!(!required, "no NVRTC or no disassembler; run scripts/kernels --install");
+    eprintln!("SKIPPED, not passed: no NVRTC or no disassembler; run scripts/kernels --install");
 }
 
 /// The kernels of a lab in machine code for the reference GPU's architecture; a loud skip where tools are missing.
 fn machine_code(stem: &str) -> Option<Vec<Function>> {
     let tools = Nvrtc::find(Some(&root())).ok().zip(Disassembler::find(Some(&root())).ok());
-    let required = std::env::var_os("HOT_ADDRESSES_REQUIRE_TOOLCHAIN").is_some();
-    assert!(tools.is_some() || !required, "no NVRTC or no disassembler; run scripts/kernels --install");
     let Some((nvrtc, disassembler)) = tools else {
-        eprintln!("SKIPPED, not passed: no NVRTC or no disassembler; run scripts/kernels --install");
+        skip();
         return None;
     };
     let text = |name: &str| std::fs::read_to_string(root().join("kernels").join(name)).unwrap();
@@ -107,6 +155,20 @@ fn orders_are_the_instructions_that_the_chapter_names() {
     }
 }
 
+/// The innermost loop that reads the clock: the wait.
+fn wait(function: &Function) -> RangeInclusive<usize> {
+    let reads_clock =
+        |range: &RangeInclusive<usize>| function.instructions[range.clone()].iter().any(is_clock_read);
+    let waits = function.loops().into_iter().filter(reads_clock);
+    waits
+        .min_by_key(|range| range.end() - range.start())
+        .unwrap_or_else(|| panic!("{}: no wait", function.name))
+}
+
+fn is_clock_read(instruction: &Instruction) -> bool {
+    instruction.text.contains("SR_CLOCKLO")
+}
+
 /// A plain load in a wait stands before the loop, and every other kind of look stays in it.
 #[test]
 fn only_the_plain_load_is_hoisted() {
@@ -127,12 +189,36 @@ fn only_the_plain_load_is_hoisted() {
             function.instructions.iter().any(|instruction| instruction.opcode == look),
             "{name}: no {look}"
         );
-        // The innermost loop that reads the clock is the wait.
-        let bodies = function.loops().into_iter().map(|range| &function.instructions[range]);
-        let wait = bodies.filter(|body| body.iter().any(|i| i.text.contains("SR_CLOCKLO")));
-        let wait = wait.min_by_key(|body| body.len()).unwrap_or_else(|| panic!("{name}: no wait"));
+        let wait = &function.instructions[wait(function)];
         let looks = wait.iter().filter(|instruction| instruction.opcode == look).count();
         assert_eq!(looks, usize::from(name != "plain_load"), "{name}: {wait:?}");
+    }
+}
+
+/// The chapter shows two waits in machine code; what it shows is what the compiler makes of the kernel file.
+#[test]
+fn the_waits_that_the_chapter_shows_are_the_compilers() {
+    let Some(functions) = machine_code("day39_spin") else { return };
+    for name in ["plain_load", "volatile_load"] {
+        let function = kernel(&functions, name);
+        let wait = wait(function);
+        let is_load = |at: &usize| function.instructions[*at].mnemonic() == "LDG";
+        let look = (0..=*wait.end()).rev().find(is_load).unwrap();
+        let lines = (look..=*wait.end()).map(|at| {
+            let mark = if wait.contains(&at) { "loop  " } else { "      " };
+            format!("{mark}{}\n", function.instructions[at].text)
+        });
+        let listing: String = lines.collect();
+        let path = root().join(format!("kernels/sass/day39_{name}.txt"));
+        if std::env::var_os("HOT_ADDRESSES_WRITE_LISTINGS").is_some() {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, &listing).unwrap();
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(
+            kept, listing,
+            "{name}: write it anew with HOT_ADDRESSES_WRITE_LISTINGS=1 and read the chapter"
+        );
     }
 }
 
