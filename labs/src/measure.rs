@@ -13,11 +13,13 @@ use labs_record::statistics::Summary;
 
 use crate::backend::nvml::Throttled;
 use crate::backend::{Backend, Buffer, Counts, Launched, Step};
-use crate::failure::lacks;
 use crate::lab::{Case, Variant};
 use crate::results::Left;
 
 mod entries;
+mod host;
+
+pub use host::{host_bytes, host_room, read_words, word_bytes};
 
 /// What decides how samples are taken; part of every lab's protocol.
 pub const MEASURING_RULES: &str = "\
@@ -91,20 +93,6 @@ enum Until {
     Settled,
     /// There are as many as the rules ask for at least.
     Fewest,
-}
-
-/// Zeroed memory of this machine, for inputs that a size on the command line makes as large as it likes.
-///
-/// # Errors
-/// A [`Failure`](crate::failure::Failure) of kind `Lacks` where there is not as much.
-pub fn host_bytes(bytes: u64) -> Result<Vec<u8>> {
-    let mut zeroed = Vec::new();
-    let room = usize::try_from(bytes).ok().filter(|bytes| zeroed.try_reserve_exact(*bytes).is_ok());
-    let room = room.ok_or_else(|| {
-        lacks(format!("not enough memory on this machine for {bytes} bytes; choose a smaller --size"))
-    })?;
-    zeroed.resize(room, 0);
-    Ok(zeroed)
 }
 
 /// Work to time, and how to tell whether it was done right.

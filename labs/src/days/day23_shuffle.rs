@@ -9,7 +9,7 @@ use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::baseline;
 use crate::exercise::{Exercise, Goal};
 use crate::lab::{Axis, BLOCK, Case, Lab, Places, Selection, Shipped, Simulated, Variant};
-use crate::measure::{Bench, Cache, Work};
+use crate::measure::{Bench, Cache, Work, read_words, word_bytes};
 use crate::results::{Like, Values};
 
 /// Lanes a warp.
@@ -126,9 +126,7 @@ impl Lab for Shuffle {
         let n = case.number("size");
         let largest = bench.largest_size;
         let seed = bench.seed;
-        let input = bench.input("values", largest * 4, |_| {
-            Ok(values(largest, seed).flat_map(u32::to_le_bytes).collect())
-        })?;
+        let input = bench.input("values", largest * 4, |_| word_bytes(largest, values(largest, seed)))?;
         let rounds = if bench.takes_time() { ROUNDS } else { SIMULATED_ROUNDS };
         let folds = Folds { n, rounds, seed, total: bench.scratch("totals", threads(largest) / WARP * 4)? };
         let check = |backend: &mut dyn Backend| folds.check(backend);
@@ -192,9 +190,7 @@ impl Folds {
 
     /// The total of every warp that has a value.
     fn totals(&self, backend: &mut dyn Backend) -> Result<Vec<u32>> {
-        let mut bytes = vec![0; self.n.div_ceil(WARP) as usize * 4];
-        backend.read(self.total, &mut bytes)?;
-        Ok(bytes.as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)).collect())
+        read_words(backend, self.total, self.n.div_ceil(WARP))
     }
 
     /// Every warp that has a value holds the host's total.
@@ -229,12 +225,8 @@ fn reference(n: u64, rounds: u32, seed: u64) -> impl Iterator<Item = u32> {
         constant = constant.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         power = power.wrapping_mul(1_664_525);
     }
-    let all: Vec<u32> = values(n, seed).map(|x| x.wrapping_mul(powers).wrapping_add(constants)).collect();
-    let totals: Vec<u32> = all
-        .chunks(WARP as usize)
-        .map(|warp| warp.iter().fold(0, |sum: u32, x| sum.wrapping_add(*x)))
-        .collect();
-    totals.into_iter()
+    let mut shares = values(n, seed).map(move |x| x.wrapping_mul(powers).wrapping_add(constants));
+    (0..n.div_ceil(WARP)).map(move |_| shares.by_ref().take(WARP as usize).fold(0, u32::wrapping_add))
 }
 
 /// The exercise: the largest value of each warp, right where the last warp is not full, without shared memory.

@@ -9,7 +9,7 @@ use labs_record::manifest::FigureEntry;
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::exercise::{Exercise, Goal};
 use crate::lab::{Axis, BLOCK, Case, Lab, Mode, Places, Selection, Shipped, Variant};
-use crate::measure::{Bench, Cache, Work, host_bytes};
+use crate::measure::{Bench, Cache, Work, host_room, word_bytes};
 use crate::results::{Like, Values};
 
 const WARP: usize = 32;
@@ -150,7 +150,7 @@ impl Lab for Filter {
     fn measure(&self, bench: &mut Bench<'_>, case: &Case) -> Result<()> {
         let (layout, n) = (layout(case), case.number("size"));
         let threshold = u32::try_from(case.number("threshold")).context("a threshold is at most 1000")?;
-        let census = Census::of(bench, layout, n);
+        let census = Census::of(bench, layout, n)?;
         let hits = census.hits(threshold);
         let Some(variant) = case.variant else {
             bench.exact("host_count", case, &[], hits);
@@ -158,7 +158,7 @@ impl Lab for Filter {
         };
         let largest = bench.largest_size;
         let input =
-            bench.input(layout, largest * 4, |bench| bytes_of(&values(layout, largest, bench.seed)))?;
+            bench.input(layout, largest * 4, |bench| bytes_of(&values(layout, largest, bench.seed)?))?;
         let offsets = bench.input("offsets", WARP as u64 * 4, |_| Ok(vec![0; WARP * 4]))?;
         let counter = bench.scratch("counter", 8)?;
         let check = |backend: &mut dyn Backend| {
@@ -195,7 +195,7 @@ fn attempt(backend: &mut dyn Backend) -> Result<Vec<Goal>> {
     for (n, threshold) in EXERCISE {
         // The input ends where the size does: what is read past it shows.
         let input = backend.allocate(n * 4)?;
-        let values = values("random", n, SEED);
+        let values = values("random", n, SEED)?;
         backend.write(input, &bytes_of(&values)?)?;
         let wanted = values.iter().filter(|value| **value < threshold).count() as u64;
         let place = format!("size {n}, threshold {threshold}");
@@ -244,20 +244,17 @@ fn layout(case: &Case) -> &'static str {
 }
 
 /// The first `n` values: 0 to 999 over and over, so that hits are neighbours; or the same, shuffled.
-fn values(layout: &str, n: u64, seed: u64) -> Vec<u32> {
-    let mut values: Vec<u32> = (0..n).map(|i| (i % u64::from(VALUES)) as u32).collect();
+fn values(layout: &str, n: u64, seed: u64) -> Result<Vec<u32>> {
+    let mut values = host_room(n)?;
+    values.extend((0..n).map(|i| (i % u64::from(VALUES)) as u32));
     if layout == LAYOUTS[0] {
         fastrand::Rng::with_seed(seed).shuffle(&mut values);
     }
-    values
+    Ok(values)
 }
 
 fn bytes_of(values: &[u32]) -> Result<Vec<u8>> {
-    let mut bytes = host_bytes(values.len() as u64 * 4)?;
-    for (place, value) in bytes.chunks_exact_mut(4).zip(values) {
-        place.copy_from_slice(&value.to_le_bytes());
-    }
-    Ok(bytes)
+    word_bytes(values.len() as u64, values.iter().copied())
 }
 
 /// How many values, warps and blocks hold a hit, at every threshold.
@@ -265,9 +262,14 @@ struct Census(Rc<[f64]>);
 
 impl Census {
     /// The census of the first `n` values of a layout, taken once a session.
-    fn of(bench: &mut Bench<'_>, layout: &'static str, n: u64) -> Census {
+    fn of(bench: &mut Bench<'_>, layout: &'static str, n: u64) -> Result<Census> {
         let largest = bench.largest_size;
-        Census(bench.references(layout, n, |seed| Census::take(&values(layout, largest, seed)[..n as usize])))
+        let take = |bench: &mut Bench<'_>| {
+            let census = Census::take(&values(layout, largest, bench.seed)?[..n as usize]);
+            (bench.alive)();
+            Ok(census)
+        };
+        Ok(Census(bench.kept(layout, n, take)?))
     }
 
     /// A group holds a hit at every threshold above its smallest value.
@@ -312,7 +314,8 @@ mod tests {
 
     #[test]
     fn both_layouts_hold_the_same_values() {
-        let (mut random, sequential) = (values("random", 4_321, 7), values("sequential", 4_321, 7));
+        let (mut random, sequential) =
+            (values("random", 4_321, 7).unwrap(), values("sequential", 4_321, 7).unwrap());
         assert_ne!(random, sequential);
         random.sort_unstable();
         let mut sorted = sequential.clone();
@@ -323,7 +326,7 @@ mod tests {
     #[test]
     fn a_census_counts_hits_and_the_groups_that_hold_one() {
         // 1,000 values: 32 warps and 4 blocks, the last of each not full.
-        let census = Census(Census::take(&values("sequential", 1_000, 0)).into());
+        let census = Census(Census::take(&values("sequential", 1_000, 0).unwrap()).into());
         for (threshold, hits, warps, blocks) in
             [(0, 0, 0, 0), (1, 1, 1, 1), (50, 50, 2, 1), (257, 257, 9, 2), (1000, 1000, 32, 4)]
         {

@@ -11,13 +11,13 @@ use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::baseline;
 use crate::exercise::{Exercise, Goal};
 use crate::lab::{Axis, BLOCK, Case, Lab, Places, Selection, Shipped, Variant};
-use crate::measure::{self, Bench, Cache, Work};
+use crate::measure::{self, Bench, Cache, Work, read_words, word_bytes};
 use crate::results::{Like, Values};
 
 mod slots;
 mod values;
 
-use slots::{Checker, Wanted, bytes_of, read_words};
+use slots::{Checker, Wanted, bytes_of};
 use values::{Kept, NOTHING, kept, values};
 
 /// Elements a block of `per_block_vectorised` and `ordered_scan`.
@@ -216,12 +216,11 @@ impl Compactions {
         let (n, most, seed) = (case.number("size"), bench.largest_size, bench.seed);
         let rate = rate(case).context("the rate is none of this lab's")?;
         let limit = limit(rate).context("the rate is no fraction")?;
-        let input = bench.input("values", most * 4, |_| Ok(bytes_of(&values(most, seed))))?;
+        let input = bench.input("values", most * 4, |_| bytes_of(&values(most, seed)?))?;
         let all_kept = Kept::count(most, seed, limit).elements;
         // What a shorter input keeps is the beginning of it.
-        let reference =
-            bench.input(rate, all_kept * 4, |_| Ok(bytes_of(&kept(&values(most, seed), limit))))?;
-        let out = bench.input("out", most * 4, |_| Ok(bytes_of(&vec![NOTHING; most as usize])))?;
+        let reference = bench.input(rate, all_kept * 4, |_| bytes_of(&kept(&values(most, seed)?, limit)?))?;
+        let out = bench.input("out", most * 4, |_| word_bytes(most, std::iter::repeat(NOTHING)))?;
         let counted = bench.references(rate, n, |seed| Kept::count(n, seed, limit).numbers());
         let kept = Kept::from_numbers(&counted);
         Ok(Compactions {
@@ -379,13 +378,13 @@ fn attempt(backend: &mut dyn Backend) -> Result<Vec<Goal>> {
     let counter = backend.allocate(4)?;
     let mut goals = Vec::new();
     for n in EXERCISE_SIZES {
-        let elements = values(n, SEED);
-        let reference = kept(&elements, LIMIT);
+        let elements = values(n, SEED)?;
+        let reference = kept(&elements, LIMIT)?;
         let slots = reference.len() as u64;
         // Both end where they must: what is read or written past them shows.
         let (input, out) = (backend.allocate(n * 4)?, backend.allocate(slots * 4)?);
-        backend.write(input, &bytes_of(&elements))?;
-        backend.write(out, &bytes_of(&vec![NOTHING; reference.len()]))?;
+        backend.write(input, &bytes_of(&elements)?)?;
+        backend.write(out, &word_bytes(slots, std::iter::repeat(NOTHING))?)?;
         let blocks = u32::try_from(n.div_ceil(u64::from(BLOCK)))?;
         let arguments = [input, out, counter]
             .map(Argument::Buffer)
@@ -400,7 +399,7 @@ fn attempt(backend: &mut dyn Backend) -> Result<Vec<Goal>> {
         let counted = backend.counts().map_or(0, |counts| counts.global_atomics);
         let count = u64::from(read_words(backend, counter, 1)?.first().copied().unwrap_or(0));
         let wanted = Wanted { stored: slots, ordered: false };
-        let fault = slots::fault(&read_words(backend, out, slots)?, &reference, wanted);
+        let fault = slots::fault(&read_words(backend, out, slots)?, &reference, wanted)?;
         let found = fault.as_deref().unwrap_or("every kept element has a slot of its own");
         goals.push(Goal {
             line: format!("size {n}: the counter is {count}, {slots} elements are kept; {found}"),

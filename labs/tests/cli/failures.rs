@@ -281,3 +281,25 @@ fn the_model_predicts_the_reference_gpu_and_counts_its_hits() {
     let hits = text.split_whitespace().filter(|word| *word == "hits").count();
     assert!(last.contains(&format!("; {hits} of these")), "{hits} hits: {last}");
 }
+
+/// Where the device would have room for the input and the host has none to make it.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_input_that_is_too_large_for_the_host_is_told() {
+    let sized = ["day14", "day23", "day26", "day30", "day36"];
+    let cases = sized.map(|lab| (1_600_000, format!("{lab} --size 268435456")));
+    let others = [
+        (1_600_000, "day29 --size 1073741824".to_owned()),
+        (900_000, "day35 --size 268435456".to_owned()),
+        (1_600_000, "day27 --addresses 67108864 --stride 4 --size 1000".to_owned()),
+    ];
+    for (kilobytes, line) in cases.into_iter().chain(others) {
+        let program = env!("CARGO_BIN_EXE_labs");
+        // Were there room after all, the simulator would be at it for hours.
+        let limited = format!("ulimit -v {kilobytes} && exec timeout 60 '{program}' {line} --backend sim");
+        let output = std::process::Command::new("sh").args(["-c", &limited]).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{line}: {told}");
+        assert!(told.contains("not enough memory") && told.contains("smaller --size"), "{line}: {told}");
+    }
+}

@@ -8,7 +8,7 @@ use super::{BLOCK, UNIFORM, width};
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::failure::usage;
 use crate::lab::Case;
-use crate::measure::Bench;
+use crate::measure::{Bench, host_room};
 use crate::results::Values;
 
 /// Every whole number up to this one is a float.
@@ -42,6 +42,8 @@ impl Counters {
         let blocks = u32::try_from(case.number("blocks"))?;
         let width = width(variant);
         fits(variant, addresses, stride, width, blocks)?;
+        // Its share, what it must hold, its last operation and what it does hold, of every counter at once.
+        drop(host_room::<[u64; 6]>(addresses)?);
         let threads = u64::from(blocks) * u64::from(BLOCK);
         let deal = Deal::new(Mapping::named(case.at.get("mapping")), addresses, threads, size, bench.seed);
         let shares = deal.shares();

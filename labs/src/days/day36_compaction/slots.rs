@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::values::{NOTHING, WINDOW, number_of};
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
-use crate::measure::Bench;
+use crate::measure::{Bench, host_bytes, read_words, word_bytes};
 
 /// Threads a block of the check's kernels.
 const BLOCK: u32 = 256;
@@ -21,13 +21,26 @@ pub(super) struct Wanted {
 }
 
 /// The first fault of `slots`, which must hold elements of `reference`, each at most once; the rest must be empty.
-pub(super) fn fault(slots: &[u32], reference: &[u32], wanted: Wanted) -> Option<String> {
-    let bits = reference.iter().map(|value| number_of(*value) + 1).max().unwrap_or(0);
-    let mut left = vec![false; bits as usize];
+///
+/// # Errors
+/// Not enough memory for a byte an element, twice.
+pub(super) fn fault(slots: &[u32], reference: &[u32], wanted: Wanted) -> Result<Option<String>> {
+    let all = reference.iter().map(|value| number_of(*value) + 1).max().unwrap_or(0);
+    let (mut left, mut held) = (host_bytes(all)?, host_bytes(all)?);
     for value in reference {
-        left[number_of(*value) as usize] = true;
+        left[number_of(*value) as usize] = 1;
     }
-    let mut held = vec![false; left.len()];
+    Ok(first_fault(slots, reference, wanted, &left, &mut held))
+}
+
+/// As [`fault`]; `left` marks the elements of `reference`, `held` those that a slot holds.
+fn first_fault(
+    slots: &[u32],
+    reference: &[u32],
+    wanted: Wanted,
+    left: &[u8],
+    held: &mut [u8],
+) -> Option<String> {
     for (slot, value) in slots.iter().enumerate() {
         let empty = *value == NOTHING;
         if slot as u64 >= wanted.stored {
@@ -40,13 +53,13 @@ pub(super) fn fault(slots: &[u32], reference: &[u32], wanted: Wanted) -> Option<
             return Some(format!("slot {slot} was never written"));
         }
         let number = number_of(*value) as usize;
-        if held.get(number) == Some(&true) {
+        if held.get(number) == Some(&1) {
             return Some(format!("slot {slot} holds {value}, which another slot holds already"));
         }
-        if left.get(number) != Some(&true) {
+        if left.get(number) != Some(&1) {
             return Some(format!("slot {slot} holds {value}, which is no kept element"));
         }
-        held[number] = true;
+        held[number] = 1;
         if wanted.ordered && *value != reference[slot] {
             let first = reference[slot];
             return Some(format!("slot {slot} holds {value}; in the input's order it is {first}"));
@@ -95,7 +108,7 @@ impl Checker {
     ) -> Result<(Vec<u32>, Option<String>)> {
         let mut read = |buffer| read_words(backend, buffer, self.kept);
         let (slots, reference) = (read(self.out)?, read(self.reference)?);
-        let fault = fault(&slots, &reference, wanted);
+        let fault = fault(&slots, &reference, wanted)?;
         Ok((slots, fault))
     }
 
@@ -138,16 +151,9 @@ impl Checker {
     }
 }
 
-/// The first `count` words of a buffer.
-pub(super) fn read_words(backend: &mut dyn Backend, buffer: Buffer, count: u64) -> Result<Vec<u32>> {
-    let mut bytes = vec![0; count as usize * 4];
-    backend.read(buffer, &mut bytes)?;
-    Ok(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
-}
-
 /// Words as a device holds them.
-pub(super) fn bytes_of(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+pub(super) fn bytes_of(words: &[u32]) -> Result<Vec<u8>> {
+    word_bytes(words.len() as u64, words.iter().copied())
 }
 
 #[cfg(test)]
@@ -157,11 +163,11 @@ mod tests {
     use crate::backend::{Image, sim::Sim};
 
     fn reference() -> Vec<u32> {
-        kept(&values(5_000, 1), 1 << 31)
+        kept(&values(5_000, 1).unwrap(), 1 << 31).unwrap()
     }
 
     fn told(slots: &[u32], stored: usize, ordered: bool) -> String {
-        fault(slots, &reference(), Wanted { stored: stored as u64, ordered }).unwrap_or_default()
+        fault(slots, &reference(), Wanted { stored: stored as u64, ordered }).unwrap().unwrap_or_default()
     }
 
     #[test]
@@ -183,7 +189,7 @@ mod tests {
         };
         assert!(told(&with(3, right[7]), n, false).ends_with("which another slot holds already"));
         assert!(told(&with(3, NOTHING), n, false).ends_with("was never written"));
-        let left_out = values(5_000, 1).into_iter().find(|value| *value >= 1 << 31).unwrap();
+        let left_out = values(5_000, 1).unwrap().into_iter().find(|value| *value >= 1 << 31).unwrap();
         assert!(told(&with(3, left_out), n, false).ends_with("which is no kept element"));
         assert!(told(&with(3, NOTHING - 1), n, false).ends_with("which is no kept element"));
         assert!(told(&right, n - 1, false).starts_with(&format!("slot {} is beyond the last", n - 1)));
@@ -197,8 +203,8 @@ mod tests {
         let reference = reference();
         let kept = reference.len() as u64;
         let (out, expected) = (sim.allocate(kept * 4).unwrap(), sim.allocate(kept * 4).unwrap());
-        sim.write(out, &bytes_of(slots)).unwrap();
-        sim.write(expected, &bytes_of(&reference)).unwrap();
+        sim.write(out, &bytes_of(slots).unwrap()).unwrap();
+        sim.write(expected, &bytes_of(&reference).unwrap()).unwrap();
         let mut alive = || {};
         let mut bench = Bench::new(&mut sim, 1, 5_000, &mut alive);
         let checker = Checker::new(&mut bench, 5_000, kept, out, expected).unwrap();
@@ -223,7 +229,7 @@ mod tests {
             slots[3] = value;
             on_device(&slots, n, false).0.unwrap_err()
         };
-        let left_out = values(5_000, 1).into_iter().find(|value| *value >= 1 << 31).unwrap();
+        let left_out = values(5_000, 1).unwrap().into_iter().find(|value| *value >= 1 << 31).unwrap();
         assert!(with(right[7]).ends_with("slots 1 hold an element that another holds"));
         assert!(with(NOTHING).ends_with("slots 1 hold no element"));
         assert!(with(left_out).starts_with(&format!("{} kept elements are in a slot", n - 1)));

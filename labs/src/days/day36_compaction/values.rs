@@ -1,5 +1,9 @@
 //! The elements: 32-bit values, each there once, of which a known share lies below any limit.
 
+use anyhow::Result;
+
+use crate::measure::host_room;
+
 /// Elements of a window: in each whole one the values are spread evenly over 32 bits.
 pub(super) const WINDOW: u64 = 4096;
 /// What no element is; what a slot holds that nobody wrote to.
@@ -14,18 +18,21 @@ const ROWS_SEED: u64 = 36;
 /// The first `n` elements. The upper 12 bits of a value are its place in its window's order of values, the lower 20
 /// the window: no two are the same, and a limit of a quarter of 2^32 keeps a quarter of every whole window. All windows
 /// hold the same rows of 32, each window in another order.
-pub(super) fn values(n: u64, seed: u64) -> Vec<u32> {
-    let mut values = Vec::with_capacity(n as usize);
+pub(super) fn values(n: u64, seed: u64) -> Result<Vec<u32>> {
+    let mut values = host_room(n.next_multiple_of(WINDOW))?;
     for (window, rows) in windows(n, seed).enumerate() {
         values.extend(rows.into_iter().flatten().map(|place| place << 20 | window as u32));
     }
     values.truncate(n as usize);
-    values
+    Ok(values)
 }
 
 /// What a stable compaction of `values` leaves.
-pub(super) fn kept(values: &[u32], limit: u32) -> Vec<u32> {
-    values.iter().copied().filter(|value| *value < limit).collect()
+pub(super) fn kept(values: &[u32], limit: u32) -> Result<Vec<u32>> {
+    let kept = || values.iter().copied().filter(|value| *value < limit);
+    let mut room = host_room(kept().count() as u64)?;
+    room.extend(kept());
+    Ok(room)
 }
 
 /// The element's number among all there may be, from 0 up to the number of windows × [`WINDOW`].
@@ -98,30 +105,31 @@ mod tests {
 
     #[test]
     fn no_two_elements_are_the_same_and_a_limit_keeps_its_share() {
-        let values = values(3 * WINDOW + 100, 1);
+        let values = values(3 * WINDOW + 100, 1).unwrap();
         let numbers: HashSet<u64> = values.iter().map(|value| number_of(*value)).collect();
         assert_eq!(numbers.len(), values.len());
         assert!(numbers.iter().all(|number| *number < 4 * WINDOW));
         for window in values.chunks_exact(WINDOW as usize) {
-            assert_eq!(kept(window, 1 << 29).len(), 512);
-            assert_eq!(kept(window, 1 << 31).len(), 2048);
+            assert_eq!(kept(window, 1 << 29).unwrap().len(), 512);
+            assert_eq!(kept(window, 1 << 31).unwrap().len(), 2048);
         }
     }
 
     #[test]
     fn a_longer_input_begins_as_a_shorter_one() {
-        assert_eq!(values(10_000, 7)[..5_000], values(5_000, 7));
-        assert_ne!(values(5_000, 8), values(5_000, 7));
+        assert_eq!(values(10_000, 7).unwrap()[..5_000], values(5_000, 7).unwrap());
+        assert_ne!(values(5_000, 8).unwrap(), values(5_000, 7).unwrap());
     }
 
     #[test]
     fn groups_are_counted_as_they_lie_in_the_input() {
         for (n, limit) in [(0, 1 << 31), (1, 1 << 31), (5_000, 1 << 29), (9_001, 1 << 27)] {
-            let values = values(n, 3);
-            let groups =
-                |of: usize| values.chunks(of).filter(|group| !kept(group, limit).is_empty()).count() as u64;
+            let values = values(n, 3).unwrap();
+            let groups = |of: usize| {
+                values.chunks(of).filter(|group| !kept(group, limit).unwrap().is_empty()).count() as u64
+            };
             let wanted = Kept {
-                elements: kept(&values, limit).len() as u64,
+                elements: kept(&values, limit).unwrap().len() as u64,
                 warps: groups(32),
                 blocks: groups(256),
                 tiles: groups(4096),
