@@ -1,7 +1,8 @@
 //! On a machine with a GPU: `cargo test -p labs --test gpu -- --ignored`. A missing GPU is a skip that says so.
 //!
 //! Everything goes through the program, and so through the child process that measures and the watchdog over it. Where
-//! the tests were built elsewhere, `HOT_ADDRESSES_LABS` names the program.
+//! the tests were built elsewhere, `HOT_ADDRESSES_LABS` names the program; where there must be a GPU, set
+//! `HOT_ADDRESSES_REQUIRE_GPU`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::ffi::OsString;
@@ -11,6 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use labs::lab::{self, Lab, Places};
 use labs_record::record::{Check, Outcome, Record};
+
+mod skip;
 
 /// Nothing, one element, around a warp, around a block, no power of two, and more than a grid holds at once.
 const SIZES: [u64; 11] = [0, 1, 3, 31, 33, 255, 257, 1_000, 4_097, 100_003, 1_000_003];
@@ -36,7 +39,7 @@ fn gpu() -> Option<MutexGuard<'static, ()>> {
         labs(&["day26", "--backend", "cuda", "--size", "1", "--variant", "global_atomic", "--samples", "1"]);
     let found = output.status.code() != Some(3);
     if !found {
-        eprintln!("SKIPPED, not passed: {}", told(&output).trim_end());
+        skip::skipped(told(&output).trim_end());
     }
     found.then_some(guard)
 }

@@ -9,6 +9,8 @@ use labs::code;
 use labs::lab;
 use labs_simt::Options;
 
+mod skip;
+
 /// Adds 1 + 2 + .. + 1,000 to a float in host memory that held 0.5, then zeroes it.
 fn adds_in_host_memory(backend: &mut dyn Backend) {
     let values: Vec<u8> = (1..=1_000).flat_map(|i| (i as f32).to_le_bytes()).collect();
@@ -45,7 +47,7 @@ fn a_kernel_adds_in_host_memory_on_a_gpu() {
     let mut cuda = match Cuda::open() {
         Ok(cuda) => cuda,
         Err(error) => {
-            eprintln!("SKIPPED, not passed: {error:#}");
+            skip::skipped(&format!("{error:#}"));
             return;
         }
     };
