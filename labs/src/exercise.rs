@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use labs_simt::{Options, Order};
+use labs_simt::{Options, Order, Reconvergence};
 use notify_debouncer_mini::{new_debouncer, notify::RecursiveMode};
 
 use crate::backend::Backend;
@@ -41,9 +41,14 @@ pub struct Goal {
 /// Instructions of all lanes after which a launch is taken for one that never ends: ten times what any exercise takes.
 const BUDGET: u64 = 50_000_000;
 
-/// Schedules an exercise is run under, with their seeds, and whether accesses are watched for races.
-const SCHEDULES: [(Order, u64, bool); 3] =
-    [(Order::Fair, 0, false), (Order::Shuffled, 1, false), (Order::Shuffled, 2, true)];
+/// Schedules an exercise is run under, with their seeds, and whether accesses are watched for races. In the last one
+/// lanes that leave a loop wait for those still in it, as before Volta: who holds a lock may wait for who wants it.
+const SCHEDULES: [(Order, u64, bool, Reconvergence); 4] = [
+    (Order::Fair, 0, false, Reconvergence::Independent),
+    (Order::Shuffled, 1, false, Reconvergence::Independent),
+    (Order::Shuffled, 2, true, Reconvergence::Independent),
+    (Order::Fair, 0, false, Reconvergence::Stack),
+];
 
 /// Runs `labs exercise ..`.
 ///
@@ -112,8 +117,11 @@ pub fn attempt(file: &Path, exercise: &Exercise) -> Result<Vec<Goal>> {
     }
     let code = code::edited_ptx(file)?;
     let mut goals = Vec::new();
-    for (order, seed, watch_races) in SCHEDULES {
-        let mut sim = Sim::new(Options { order, seed, budget: BUDGET, ..Options::default() }, watch_races);
+    for (order, seed, watch_races, reconvergence) in SCHEDULES {
+        let mut sim = Sim::new(
+            Options { order, seed, budget: BUDGET, reconvergence, ..Options::default() },
+            watch_races,
+        );
         for image in &code.images {
             sim.load(image)?;
         }
@@ -121,14 +129,25 @@ pub fn attempt(file: &Path, exercise: &Exercise) -> Result<Vec<Goal>> {
             Ok(found) => found,
             Err(error) => vec![Goal { line: format!("{error:#}"), reached: false }],
         };
-        // What only a shuffled schedule shows is added; what it confirms is not said twice.
+        // What only a later schedule shows is added; what it confirms is not said twice.
+        let first = goals.is_empty();
         for goal in found.into_iter().chain(race(&mut sim)) {
-            if (order == Order::Fair || !goal.reached) && !goals.contains(&goal) {
-                goals.push(goal);
+            if (first || !goal.reached) && !goals.contains(&goal) {
+                goals.push(under(reconvergence, goal));
             }
         }
     }
     Ok(goals)
+}
+
+/// Says by which rule lanes met, where it is not the one of the GPUs of this course.
+fn under(reconvergence: Reconvergence, goal: Goal) -> Goal {
+    match reconvergence {
+        Reconvergence::Independent => goal,
+        Reconvergence::Stack => {
+            Goal { line: format!("where lanes wait for each other, as before Volta: {}", goal.line), ..goal }
+        }
+    }
 }
 
 /// A race makes a result a matter of luck, also where every schedule of the simulator was lucky.

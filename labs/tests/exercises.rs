@@ -88,3 +88,23 @@ fn wrong_solutions_are_told_what_is_wrong() {
     }
     assert!(tried >= 4, "{tried} wrong solutions");
 }
+
+/// A lock that a lane holds while others of its warp poll it ends where lanes are scheduled each for itself, and is a
+/// deadlock where those that leave a loop wait for those still in it.
+#[test]
+fn the_lock_inside_a_warp_deadlocks_by_the_older_rule_only() {
+    if !has_compiler() {
+        return;
+    }
+    let exercise = lab::find("day39").unwrap().exercise().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("starter.cu");
+    std::fs::write(&file, exercise.starter).unwrap();
+    let goals = exercise::attempt(&file, &exercise).unwrap();
+    let right =
+        |goal: &Goal| goal.line == "320 threads: the counter is 640, the reference 640" && goal.reached;
+    assert!(goals.iter().any(right), "{goals:?}");
+    let deadlocks: Vec<&Goal> = goals.iter().filter(|goal| goal.line.contains("deadlock")).collect();
+    assert_eq!(deadlocks.len(), 3, "{goals:?}");
+    assert!(deadlocks.iter().all(|goal| goal.line.contains("as before Volta")), "{deadlocks:?}");
+}

@@ -338,7 +338,6 @@ impl Grid<'_> {
 
     /// A group polls: when nothing changes anywhere, the warp's other lanes must have their turn.
     fn polled(&self, warp: &mut Warp, at: usize) {
-        let alone = warp.groups.len() == 1;
         let polled = warp.polled;
         let Some(group) = warp.groups.get_mut(at) else { return };
         group.polled = Some(polled);
@@ -351,9 +350,13 @@ impl Grid<'_> {
             return;
         }
         group.polls = 0;
-        let others =
-            !alone && warp.groups.iter().enumerate().any(|(i, g)| i != at && g.state == State::Ready);
-        if others || warp.release_early() {
+        let ready = |at: usize| warp.groups[at].state == State::Ready;
+        let others: Vec<usize> =
+            (0..warp.groups.len()).filter(|other| *other != at && ready(*other)).collect();
+        // Where all of them poll as vainly, the lanes that wait to meet them may be the ones who change it.
+        let in_vain = others.iter().all(|other| self.spins(warp, *other));
+        let released = in_vain && warp.release_early();
+        if released || !others.is_empty() {
             let group = warp.groups.remove(at);
             warp.groups.insert(0, group);
         }
