@@ -118,10 +118,7 @@ pub fn attempt(file: &Path, exercise: &Exercise) -> Result<Vec<Goal>> {
     let code = code::edited_ptx(file)?;
     let mut goals = Vec::new();
     for (order, seed, watch_races, reconvergence) in SCHEDULES {
-        let mut sim = Sim::new(
-            Options { order, seed, budget: BUDGET, reconvergence, ..Options::default() },
-            watch_races,
-        );
+        let mut sim = Sim::new(Options { order, seed, budget: BUDGET, reconvergence }, watch_races);
         for image in &code.images {
             sim.load(image)?;
         }
