@@ -16,7 +16,8 @@ use crate::lab::{self, Case, Lab};
 use crate::session::{self, Job};
 use crate::{code, draft, print, sources, tools, verify};
 
-/// Which launches of a lab are looked at: these variants at these places, all others at the lab's own.
+/// Which launches of a lab are looked at: these variants at these places, all others at the lab's own. An axis without a
+/// place takes its cases with it.
 struct Subject {
     lab: &'static str,
     variants: &'static [&'static str],
@@ -24,9 +25,9 @@ struct Subject {
     words: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// One counter, many counters, counters that the data choose, and four ways to reach one counter. Sizes are such that one
-/// launch takes milliseconds at most: the profiler runs it several times.
-const SUBJECTS: [Subject; 4] = [
+/// One counter, many counters, counters that the data choose, four ways to reach one counter, and lines that day33's map
+/// chose. Sizes are such that one launch takes milliseconds at most: the profiler runs it several times.
+const SUBJECTS: [Subject; 6] = [
     Subject {
         lab: "day26_sum",
         variants: &["global_atomic", "block_tree", "grid_stride", "two_pass"],
@@ -50,6 +51,18 @@ const SUBJECTS: [Subject; 4] = [
         variants: &["naive", "naive_unfolded", "smem"],
         numbers: &[("threshold", &[1000]), ("size", &[1 << 20])],
         words: &[("layout", &["random"])],
+    },
+    Subject {
+        lab: "day33_slice_map",
+        variants: &["hot_lines"],
+        numbers: &[("lines", &[]), ("buckets", &[])],
+        words: &[("chosen", &["near_once", "every_class"])],
+    },
+    Subject {
+        lab: "day33_slice_map",
+        variants: &["load_lines"],
+        numbers: &[("hot_sms", &[12])],
+        words: &[("heated_from", &["own_side", "other_side"]), ("home", &["near"]), ("slice", &["other"])],
     },
 ];
 

@@ -82,29 +82,30 @@ fn sentence(counted: &Slices, classes: Option<(u64, u64)>) -> String {
         launch.input().is_some_and(|input| input.all > 0 && input.busiest == input.all && input.idlest == 0)
     });
     let alone = alone.count();
+    let even = counted.launches.iter().filter(|launch| {
+        launch.input().is_some_and(|input| input.idlest > 0 && input.busiest == input.idlest)
+    });
     let mut text = format!(
-        "The counters tell {} slices. In {} of {} launches one slice took every input and the others none.",
+        "The counters tell {} slices. In {} of {} launches one slice took every input and the others none; in {} every slice \
+         took as many as every other.",
         number(count),
         number(alone as u64),
-        number(counted.launches.len() as u64)
+        number(counted.launches.len() as u64),
+        number(even.count() as u64)
     );
     text += &match classes {
         None => " How many classes contention tells apart was not measured.".to_owned(),
         Some((least, most)) if least == most && most == count => {
-            format!(" Contention alone told {} classes of lines apart: the same number.", number(most))
+            format!(" Times told {} classes of lines apart: the same number.", number(most))
         }
         Some((least, most)) if least == most && most * 2 == count => {
-            format!(" Contention alone told {} classes of lines apart: half the number.", number(most))
+            format!(" Times told {} classes of lines apart: half the number.", number(most))
         }
         Some((least, most)) if least == most => {
-            format!(" Contention alone told {} classes of lines apart: not the same number.", number(most))
+            format!(" Times told {} classes of lines apart: not the same number.", number(most))
         }
         Some((least, most)) => {
-            format!(
-                " Contention alone told {} to {} classes of lines apart, by session.",
-                number(least),
-                number(most)
-            )
+            format!(" Times told {} to {} classes of lines apart, by session.", number(least), number(most))
         }
     };
     text

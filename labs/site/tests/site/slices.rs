@@ -7,7 +7,7 @@ use crate::course::{Course, ONE, TWO};
 
 const CHAPTER: &str = "# Pair\n\n<% slices(figure=\"adds\") %>\n";
 
-/// Two launches: one slice of four at work, and all of them.
+/// Three launches: one slice of four at work, all of them, and all of them alike.
 fn slices(course: &Course) -> Slices {
     let record = store::read_record(&course.record_path(ONE)).unwrap();
     let launch = |variant: &str, busiest: u64, idlest: u64| CountedLaunch {
@@ -40,7 +40,7 @@ fn slices(course: &Course) -> Slices {
         profiler: "a <b>made-up</b> profiler".to_owned(),
         compiler: record.compiler,
         sources: "made-up".to_owned(),
-        launches: vec![launch("slow", 4_096, 0), launch("fast", 1_280, 900)],
+        launches: vec![launch("slow", 4_096, 0), launch("fast", 1_280, 900), launch("fast", 1_024, 1_024)],
         digest: String::new(),
     };
     slices.seal();
@@ -57,9 +57,10 @@ fn a_page_shows_one_slice_at_work_and_all() {
     write(&course, &slices(&course));
     let page = course.chapter(CHAPTER).page(None, false);
     for text in [
-        "The counters tell 4 slices. In 1 of 2 launches one slice took every input and the others none.",
+        "The counters tell 4 slices. In 1 of 3 launches one slice took every input and the others none; in 1 every slice took as many \
+         as every other.",
         "classes of lines apart",
-        "day99 slow: 1.0; day99 fast: 3.2",
+        "day99 slow: 1.0; day99 fast: 3.2; day99 fast: 4.0",
         "<td>4,096</td><td>0</td><td>4,096</td>",
         "a &lt;b&gt;made-up&lt;/b&gt; profiler",
         "records/slices/made-up-gpu-one.yaml",
