@@ -51,13 +51,34 @@ fn figures() -> Vec<Figure> {
     let mut of_map =
         |name: &str, found| all.push(figure(name, "hot_lines", std::slice::from_ref(&lines), found));
     of_map("classes", counts(&[94.0, 94.0]));
-    of_map("class_size", counts(&[20.0, 22.0]));
-    of_map("partners", counts(&[1.0, 1.0]));
+    of_map("groups", counts(&[47.0, 47.0]));
+    of_map("classes_a_group", counts(&[2.0, 2.0]));
     of_map("agreement", Found::Tries(2048, 2048));
     of_map("ambiguous", Found::Tries(0, 4096));
-    of_map("even_time", time(40_000.0));
+    for (home, cycles) in [("near", 330.0), ("far", 500.0)] {
+        let trip = Found::Numbers(Unit::Cycles, Kind::Spread, vec![cycles]);
+        all.push(figure("trip", "add_lines", &[lines.clone(), ("home", home.into())], trip));
+    }
+    for (view, seen) in [("alike", 66), ("opposite", 66), ("neither", 0)] {
+        all.push(figure(
+            "sms",
+            "add_lines",
+            &[lines.clone(), ("view", view.into())],
+            Found::Tries(seen, 132),
+        ));
+    }
+    all.push(figure("in_cluster", "add_lines", std::slice::from_ref(&lines), Found::Tries(7, 7)));
+    for (chosen, ns) in
+        [("near_once", 28e3), ("near_twice", 60e3), ("every_class", 50e3), ("neighbours", 140e3)]
+    {
+        all.push(figure("set_time", "hot_lines", &[("chosen", chosen.into())], time(ns)));
+    }
     for (pair, ns) in [("alone", 9e3), ("itself", 15e3), ("together", 14.5e3), ("apart", 9e3)] {
         all.push(figure("pair_time", "hot_lines", &[lines.clone(), ("pair", pair.into())], time(ns)));
+    }
+    for (pair, delay) in [("together", 0.9), ("partner", 0.4), ("apart", 0.05)] {
+        let found = Found::Numbers(Unit::One, Kind::Spread, vec![delay]);
+        all.push(figure("delay", "hot_lines", &[lines.clone(), ("pair", pair.into())], found));
     }
     for bit in 7..28 {
         let at = [lines.clone(), ("bit", Coordinate::Number(bit))];
@@ -73,13 +94,32 @@ fn figures() -> Vec<Figure> {
             all.push(figure("busiest", "hot_lines", &at, counts(&[4.0])));
         }
     }
-    for (hot_blocks, waits) in [(0, 1.0), (8, 4.0), (32, 24.0), (128, 24.0)] {
-        for slice in ["same", "partner", "other"] {
-            let at = [("hot_blocks", Coordinate::Number(hot_blocks)), ("slice", slice.into())];
-            let times = if slice == "same" { waits } else { 1.0 };
-            let cycles = |cycles| Found::Numbers(Unit::Cycles, Kind::Duration, vec![cycles]);
-            all.push(figure("load_cycles", "load_lines", &at, cycles(300.0 * times)));
-            all.push(figure("stream_cycles", "load_stream", &at, cycles(8e3 * times)));
+    all.extend(beside());
+    all
+}
+
+/// Loads beside a hot line: those of its group wait, the longer the more hot SMs are on the reader's way, until the queue is
+/// full.
+fn beside() -> Vec<Figure> {
+    let mut all = Vec::new();
+    let cycles = |cycles| Found::Numbers(Unit::Cycles, Kind::Duration, vec![cycles]);
+    for (hot_sms, waits) in [(0, 1.0), (1, 2.0), (4, 4.0), (12, 14.0), (48, 23.0), (96, 23.0)] {
+        for home in ["near", "far"] {
+            for slice in ["same", "partner", "other"] {
+                let at = [
+                    ("hot_sms", Coordinate::Number(hot_sms)),
+                    ("home", home.into()),
+                    ("slice", slice.into()),
+                ];
+                let times = |waits| if slice == "other" || hot_sms == 0 { 1.0 } else { waits };
+                all.push(figure("stream_cycles", "load_stream", &at, cycles(8e3 * times(waits))));
+                for (from, waits) in
+                    [("everywhere", waits), ("same_way", waits), ("own_side", 2.0), ("other_side", 1.0)]
+                {
+                    let at = [at.as_slice(), &[("heated_from", from.into())]].concat();
+                    all.push(figure("load_cycles", "load_lines", &at, cycles(300.0 * times(waits))));
+                }
+            }
         }
     }
     all
@@ -88,14 +128,17 @@ fn figures() -> Vec<Figure> {
 /// What refutes a claim: the figure of this name at this place becomes `times` its value, or so many more tries of 2,048.
 type Refutation = (&'static str, &'static str, &'static str, &'static str, f64);
 
-const REFUTATIONS: [Refutation; 21] = [
+const REFUTATIONS: [Refutation; 32] = [
+    ("far_is_far", "trip", "home", "far", 0.5),
+    ("two_sides", "sms", "view", "neither", 0.1),
+    ("two_classes_a_group", "classes_a_group", "", "", 0.5),
     ("one_number_of_classes", "classes", "", "", 1.1),
     ("maps_agree", "agreement", "", "", 0.9),
     ("few_ambiguous", "ambiguous", "", "", 0.1),
     ("itself_takes_turns", "pair_time", "pair", "itself", 0.6),
-    ("apart_is_alone", "pair_time", "pair", "apart", 1.3),
-    ("together_takes_turns", "pair_time", "pair", "together", 0.7),
-    ("one_partner", "partners", "", "", 2.0),
+    ("together_takes_turns", "delay", "pair", "together", 0.5),
+    ("apart_is_free", "delay", "pair", "apart", 4.0),
+    ("partners_delay", "delay", "pair", "partner", 0.2),
     ("neighbours_share", "kept", "bit", "7", 0.5),
     ("bit_nine_is_free", "kept", "bit", "9", 0.5),
     ("other_bits_move", "kept", "bit", "13", 0.5),
@@ -103,13 +146,21 @@ const REFUTATIONS: [Refutation; 21] = [
     ("neighbours_resonate", "set_time", "stride", "128", 0.5),
     ("half_a_mebibyte_resonates", "set_time", "stride", "524288", 0.5),
     ("scales_with_length", "set_time", "buckets", "128", 2.0),
-    ("map_beats_array", "even_time", "", "", 3.0),
-    ("a_load_waits", "load_cycles", "hot_blocks", "0", 20.0),
-    ("more_blocks_longer_queue", "load_cycles", "hot_blocks", "8", 4.0),
-    ("the_queue_is_full", "load_cycles", "hot_blocks", "128", 2.0),
-    ("a_load_elsewhere_does_not", "load_cycles", "hot_blocks", "32", 3.0),
-    ("a_stream_slows", "stream_cycles", "hot_blocks", "32", 0.1),
-    ("a_stream_elsewhere_does_not", "stream_cycles", "hot_blocks", "32", 3.0),
+    ("a_second_line_doubles", "set_time", "chosen", "near_once", 2.0),
+    ("far_classes_are_not_free", "set_time", "chosen", "every_class", 0.6),
+    ("map_beats_array", "set_time", "chosen", "every_class", 3.0),
+    ("a_load_waits", "load_cycles", "hot_sms", "0", 20.0),
+    ("the_partner_waits_as_long", "load_cycles", "slice", "partner", 0.5),
+    ("more_sms_longer_queue", "load_cycles", "hot_sms", "12", 0.1),
+    ("the_queue_is_full", "load_cycles", "hot_sms", "96", 2.0),
+    ("own_way_waits_longest", "load_cycles", "heated_from", "own_side", 6.0),
+    ("others_take_turns", "load_cycles", "hot_sms", "48", 2.0),
+    ("the_other_side_costs_nothing", "load_cycles", "hot_sms", "48", 2.0),
+    ("the_way_is_the_gpc", "in_cluster", "", "", 0.5),
+    ("far_loads_are_answered_near", "load_cycles", "home", "far", 2.0),
+    ("a_load_elsewhere_does_not", "load_cycles", "hot_sms", "96", 3.0),
+    ("a_stream_slows", "stream_cycles", "hot_sms", "96", 0.1),
+    ("a_stream_elsewhere_does_not", "stream_cycles", "hot_sms", "96", 3.0),
 ];
 
 fn refuted(by: &Refutation) -> Vec<Figure> {

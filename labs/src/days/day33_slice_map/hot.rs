@@ -1,30 +1,40 @@
-//! Lines on the device: hot ones, and loads from others beside them.
-
-use std::collections::BTreeMap;
+//! Lines on the device: hot ones, adds and loads that are timed one by one, and who does what.
 
 use anyhow::Result;
 
-use super::map::{Classes, Finder, Gap, Heat, Pair};
-use super::{BLOCK, LINE, REACH, WINDOW};
+use super::{LINE, REACH};
 use crate::backend::{Argument, Backend, Buffer, Launch, Step};
 use crate::failure::{failed, usage};
+use crate::lab::BLOCK;
 use crate::measure::Bench;
 
 /// Warps that add to a line of `hot_lines`.
 pub(super) const WARPS: u64 = 256;
-/// Adds of a lane to each of a pair of lines.
-pub(super) const PAIR_ROUNDS: u32 = 2;
 /// Lines a launch at most.
 pub(super) const MOST: u64 = 16_384;
-/// Blocks that keep a line hot while a map is made.
-pub(super) const HOT_BLOCKS: u32 = 8;
-/// The most that do in any case.
-pub(super) const MOST_HOT_BLOCKS: u32 = 128;
-/// Cycles that the hot blocks have to themselves first; fewer where no times are taken.
+/// Lines that one thread visits in a launch at most.
+pub(super) const VISITS: usize = 1024;
+/// Cycles that the hot SMs have to themselves first; fewer where no times are taken.
 pub(super) const HEAD_START: u32 = 30_000;
 const NO_HEAD_START: u32 = 100;
 /// The word of a line that holds its number.
 const NUMBER: u64 = 31;
+/// Numbers that SMs may have: up to, not including, this one.
+const SM_NUMBERS: usize = 4096;
+/// Blocks a cluster: as many as every GPU with clusters takes.
+const CLUSTER: u32 = 8;
+/// Roles, as the kernels know them.
+const HEATS: u32 = 1;
+const READS: u32 = 2;
+
+/// Which SMs do what in a launch with a block an SM; the others do nothing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cast {
+    /// Those that keep a line hot.
+    pub(super) hot: Vec<u32>,
+    /// Those that add or load.
+    pub(super) readers: Vec<u32>,
+}
 
 /// Memory whose lines get hot or are read.
 #[derive(Clone, Copy, Debug)]
@@ -33,12 +43,16 @@ pub(super) struct Lines {
     pub(super) words: Buffer,
     hot: Buffer,
     read: Buffer,
+    role: Buffer,
+    /// Each block's SM.
+    sm: Buffer,
     stop: Buffer,
     adds: Buffer,
     /// What was read, a number a load or a thread.
     values: Buffer,
     cycles: Buffer,
     head_start: u32,
+    sms: u32,
 }
 
 impl Lines {
@@ -52,16 +66,34 @@ impl Lines {
                 "{bytes} bytes are past this lab's {REACH}; choose fewer --buckets or --lines, or a smaller --stride"
             )));
         }
-        let timed = bench.takes_time();
+        match bench.takes_time() {
+            true => Lines::whole(bench),
+            false => Lines::room(bench, bytes.max(LINE), NO_HEAD_START),
+        }
+    }
+
+    /// All the room that a map needs, and head starts long enough for times.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    pub(super) fn whole(bench: &mut Bench<'_>) -> Result<Lines> {
+        Lines::room(bench, REACH, HEAD_START)
+    }
+
+    fn room(bench: &mut Bench<'_>, bytes: u64, head_start: u32) -> Result<Lines> {
+        let sms = bench.backend.device().gpu.sms;
         Ok(Lines {
-            words: bench.scratch("words", if timed { REACH } else { bytes.max(LINE) })?,
+            words: bench.scratch("words", bytes)?,
             hot: bench.scratch("hot", MOST * 4)?,
             read: bench.scratch("read", MOST * 4)?,
+            role: bench.scratch("role", SM_NUMBERS as u64 * 4)?,
+            sm: bench.scratch("sm", u64::from(sms) * 4)?,
             stop: bench.scratch("stop", 4)?,
-            adds: bench.scratch("adds", u64::from(MOST_HOT_BLOCKS * BLOCK) * 4)?,
+            adds: bench.scratch("adds", u64::from(sms * BLOCK) * 4)?,
             values: bench.scratch("values", MOST * 4)?,
             cycles: bench.scratch("cycles", MOST * 4)?,
-            head_start: if timed { HEAD_START } else { NO_HEAD_START },
+            head_start,
+            sms,
         })
     }
 
@@ -75,14 +107,33 @@ impl Lines {
         backend.write(self.words, &bytes)
     }
 
+    /// Writes a line's number, for lines past those that [`Lines::prepare`] numbers.
+    pub(super) fn number(&self, backend: &mut dyn Backend, line: u32) -> Result<()> {
+        backend.write(self.words.at(u64::from(line) * LINE + NUMBER * 4), &line.to_le_bytes())
+    }
+
     /// Writes which lines the next launches make hot.
     pub(super) fn make_hot(&self, backend: &mut dyn Backend, lines: &[u32]) -> Result<()> {
         backend.write(self.hot, &bytes_of(lines))
     }
 
-    /// Writes which lines the next launches read.
-    pub(super) fn read(&self, backend: &mut dyn Backend, lines: &[u32]) -> Result<()> {
+    /// Writes which lines the next launches visit.
+    pub(super) fn visit(&self, backend: &mut dyn Backend, lines: &[u32]) -> Result<()> {
         backend.write(self.read, &bytes_of(lines))
+    }
+
+    /// Writes who does what in the next launches.
+    ///
+    /// # Errors
+    /// An SM whose number is out of the ordinary.
+    pub(super) fn assign(&self, backend: &mut dyn Backend, cast: &Cast) -> Result<()> {
+        let mut roles = vec![0; SM_NUMBERS];
+        let hot = cast.hot.iter().map(|sm| (sm, HEATS));
+        for (sm, role) in hot.chain(cast.readers.iter().zip(READS..)) {
+            let place = roles.get_mut(*sm as usize);
+            *place.ok_or_else(|| failed(format!("SM {sm} has a number past {SM_NUMBERS}")))? = role;
+        }
+        backend.write(self.role, &bytes_of(&roles))
     }
 
     /// A launch that adds to the hot lines.
@@ -98,29 +149,73 @@ impl Lines {
         Step::Launch(Launch::new("hot_lines", blocks, BLOCK, arguments))
     }
 
-    /// A launch in which one thread reads lines beside one that is hot.
-    pub(super) fn load_lines(&self, hot_blocks: u32, reads: usize) -> Vec<Step> {
-        let arguments = [Argument::U32(reads as u32), Argument::U32(self.head_start)];
-        self.beside("load_lines", hot_blocks, 1, &arguments)
-    }
-
-    /// A launch in which `blocks` read `loads` lines a warp beside one that is hot.
-    pub(super) fn load_stream(&self, hot_blocks: u32, blocks: u32, reads: usize, loads: u32) -> Vec<Step> {
-        let arguments = [Argument::U32(reads as u32), Argument::U32(loads), Argument::U32(self.head_start)];
-        self.beside("load_stream", hot_blocks, blocks, &arguments)
-    }
-
-    fn beside(&self, kernel: &str, hot_blocks: u32, readers: u32, arguments: &[Argument]) -> Vec<Step> {
+    /// A launch in which one thread adds to the lines to visit.
+    pub(super) fn add_lines(&self, visits: usize) -> Vec<Step> {
         let buffer = Argument::Buffer;
-        let mut all = vec![buffer(self.words), buffer(self.hot), Argument::U32(1), Argument::U32(hot_blocks)];
-        all.extend([buffer(self.stop), buffer(self.adds), buffer(self.read)]);
-        all.extend(arguments);
+        let arguments = vec![
+            buffer(self.words),
+            buffer(self.role),
+            buffer(self.sm),
+            buffer(self.read),
+            Argument::U32(visits as u32),
+            buffer(self.values),
+            buffer(self.cycles),
+        ];
+        let launch = Launch::new("add_lines", self.sms, BLOCK, arguments);
+        vec![Step::Zero(self.values), Step::Launch(launch)]
+    }
+
+    /// A launch in which one thread loads the lines to visit beside one that is hot.
+    pub(super) fn load_lines(&self, visits: usize) -> Vec<Step> {
+        self.beside("load_lines", visits, &[])
+    }
+
+    /// A launch in which `readers` blocks load `loads` of the lines to visit a warp, beside one that is hot.
+    pub(super) fn load_stream(&self, visits: usize, loads: u32, readers: u32) -> Vec<Step> {
+        self.beside("load_stream", visits, &[Argument::U32(loads), Argument::U32(readers)])
+    }
+
+    fn beside(&self, kernel: &str, visits: usize, more: &[Argument]) -> Vec<Step> {
+        let buffer = Argument::Buffer;
+        let mut all = vec![buffer(self.words), buffer(self.hot), Argument::U32(1)];
+        all.extend([self.role, self.sm, self.stop, self.adds, self.read].map(buffer));
+        all.extend([Argument::U32(visits as u32), Argument::U32(self.head_start)]);
+        all.extend_from_slice(more);
         all.extend([buffer(self.values), buffer(self.cycles)]);
         // What an earlier launch read can't pass for what this one did.
-        let clean = [Step::Zero(self.stop), Step::Zero(self.values), Step::Zero(self.adds)];
-        let mut steps = clean.to_vec();
-        steps.push(Step::Launch(Launch::new(kernel, hot_blocks + readers, BLOCK, all)));
+        let mut steps = [self.stop, self.values, self.adds].map(Step::Zero).to_vec();
+        steps.push(Step::Launch(Launch::new(kernel, self.sms, BLOCK, all)));
         steps
+    }
+
+    /// The SM of each block of the last launch that had one an SM.
+    ///
+    /// # Errors
+    /// Two blocks on one SM: who does what is then another than was meant.
+    pub(super) fn places(&self, backend: &mut dyn Backend) -> Result<Vec<u32>> {
+        let mut places = numbers(backend, self.sm, self.sms)?;
+        places.sort_unstable();
+        match places.windows(2).find(|two| two[0] == two[1]) {
+            Some(two) => Err(failed(format!(
+                "SM {} had two blocks of a launch that should have one on each: is the GPU busy otherwise?",
+                two[0]
+            ))),
+            None => Ok(places),
+        }
+    }
+
+    /// The SMs of each cluster of a launch in clusters.
+    pub(super) fn clusters(&self, backend: &mut dyn Backend) -> Result<Vec<Vec<u32>>> {
+        let grid = self.sms / CLUSTER * CLUSTER;
+        let mut steps = self.add_lines(0);
+        for step in &mut steps {
+            if let Step::Launch(launch) = step {
+                (launch.grid, launch.cluster) = (grid, CLUSTER);
+            }
+        }
+        backend.run(&steps)?;
+        let places = numbers(backend, self.sm, grid)?;
+        Ok(places.chunks(CLUSTER as usize).map(<[u32]>::to_vec).collect())
     }
 
     /// What the last launch read, and in how many cycles.
@@ -133,9 +228,9 @@ impl Lines {
         Ok(numbers(backend, self.cycles, count)?.into_iter().map(f64::from).collect())
     }
 
-    /// The adds that the last launch's hot blocks made.
-    pub(super) fn made(&self, backend: &mut dyn Backend, hot_blocks: u32) -> Result<u32> {
-        Ok(numbers(backend, self.adds, hot_blocks * BLOCK)?.into_iter().fold(0, u32::wrapping_add))
+    /// The adds that the last launch's hot SMs made.
+    pub(super) fn made(&self, backend: &mut dyn Backend) -> Result<u32> {
+        Ok(numbers(backend, self.adds, self.sms * BLOCK)?.into_iter().fold(0, u32::wrapping_add))
     }
 
     /// A line's word that gets hot.
@@ -162,164 +257,4 @@ fn numbers(backend: &mut dyn Backend, buffer: Buffer, count: u32) -> Result<Vec<
     let mut bytes = vec![0; count as usize * 4];
     backend.read(buffer, &mut bytes)?;
     Ok(bytes.as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)).collect())
-}
-
-/// A stretch of tests, whose adds are counted: none may be lost.
-struct Tests<'a, 'b> {
-    bench: &'a mut Bench<'b>,
-    lines: Lines,
-    added: BTreeMap<u32, u32>,
-}
-
-impl Tests<'_, '_> {
-    fn add(&mut self, line: u32, adds: u32) {
-        let added = self.added.entry(line).or_default();
-        *added = added.wrapping_add(adds);
-    }
-
-    fn pair(&mut self, line: u32, other: Option<u32>) -> Result<f64> {
-        (self.bench.alive)();
-        let pair: Vec<u32> = std::iter::once(line).chain(other).collect();
-        for line in &pair {
-            self.add(*line, adds_a_line(PAIR_ROUNDS));
-        }
-        self.lines.make_hot(self.bench.backend, &pair)?;
-        self.bench.backend.time(&[], &[self.lines.heat(pair.len(), PAIR_ROUNDS)])
-    }
-
-    /// The quicker of two loads from each line: the first may come from memory, and a run can be disturbed and take longer,
-    /// never shorter.
-    fn heat(&mut self, hot: u32, read: &[u32]) -> Result<Vec<f64>> {
-        (self.bench.alive)();
-        let (lines, twice) = (self.lines, [read, read].concat());
-        let backend = &mut *self.bench.backend;
-        lines.make_hot(backend, &[hot])?;
-        lines.read(backend, &twice)?;
-        // Lines past the prepared ones have no number yet.
-        for line in read.iter().filter(|line| u64::from(**line) >= MOST) {
-            backend.write(lines.words.at(u64::from(*line) * LINE + NUMBER * 4), &line.to_le_bytes())?;
-        }
-        backend.run(&lines.load_lines(HOT_BLOCKS, twice.len()))?;
-        let values = lines.values(backend, twice.len() as u32)?;
-        if let Some((found, wanted)) = values.iter().zip(&twice).find(|(found, wanted)| found != wanted) {
-            return Err(failed(format!("a load from line {wanted} brought {found}, not its number")));
-        }
-        let cycles = lines.cycles(backend, twice.len() as u32)?;
-        let made = lines.made(backend, HOT_BLOCKS)?;
-        self.add(hot, made);
-        Ok((0..read.len()).map(|place| cycles[place].min(cycles[read.len() + place])).collect())
-    }
-
-    fn all_there(&mut self) -> Result<()> {
-        for (line, wanted) in &self.added {
-            let found = self.lines.adds(self.bench.backend, *line)?;
-            if found != *wanted {
-                return Err(failed(format!("line {line} holds {found} after {wanted} adds: adds were lost")));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Tests lines as `work` asks for, and sees to it that every add of every test arrived.
-fn tests<'a, 'b, T>(
-    bench: &'a mut Bench<'b>,
-    work: impl FnOnce(&mut Tests<'a, 'b>) -> Result<T>,
-) -> Result<T> {
-    let lines = Lines::new(bench, LINE)?;
-    lines.prepare(bench.backend, MOST)?;
-    let mut tests = Tests { bench, lines, added: BTreeMap::new() };
-    let done = work(&mut tests)?;
-    tests.all_there()?;
-    Ok(done)
-}
-
-/// Places lines one after the other, each hot in its turn.
-///
-/// # Errors
-/// Those of the backend; adds that were lost.
-pub(super) fn place(bench: &mut Bench<'_>, finder: &mut Finder, lines: &[u32]) -> Result<Classes> {
-    tests(bench, |tests| {
-        let heat: Heat<'_> = &mut |hot, read| tests.heat(hot, read);
-        lines.iter().map(|line| finder.place(*line, heat)).collect()
-    })
-}
-
-/// A map made anew: the gap first, then every line.
-///
-/// # Errors
-/// As [`place`].
-pub(super) fn mapped_anew(bench: &mut Bench<'_>, lines: &[u32]) -> Result<(Classes, Option<Gap>)> {
-    let gap = tests(bench, |tests| Gap::surveyed(lines, &mut |hot, read| tests.heat(hot, read)))?;
-    Ok((place(bench, &mut Finder::new(gap), lines)?, gap))
-}
-
-/// A map of the first `lines` lines, made once a session, and the finder that knows its classes.
-///
-/// # Errors
-/// As [`place`].
-pub(super) fn map(bench: &mut Bench<'_>, lines: u64) -> Result<(Classes, Finder)> {
-    let known = bench.kept("map", lines, |bench| {
-        let all: Vec<u32> = (0..lines as u32).collect();
-        let (classes, gap) = mapped_anew(bench, &all)?;
-        let [below, above] = gap.map_or([0.0, 0.0], |gap| [gap.below, gap.above]);
-        Ok([vec![below, above], numbered(&classes)].concat())
-    })?;
-    let (gap, classes) = known.split_at(2);
-    let gap = (gap[1] > 0.0).then_some(Gap { below: gap[0], above: gap[1] });
-    let classes = named(classes);
-    let finder = Finder::knowing(&classes, gap);
-    Ok((classes, finder))
-}
-
-/// The classes of the first `buckets` lines at a stride, by the map's names, made once a session.
-///
-/// # Errors
-/// As [`place`].
-pub(super) fn strided(bench: &mut Bench<'_>, stride: u64, buckets: u64) -> Result<Classes> {
-    let (map, mut finder) = map(bench, WINDOW)?;
-    let known = bench.kept("strided", stride, |bench| {
-        let lines: Vec<u32> = (0..buckets).map(|bucket| (bucket * stride / LINE) as u32).collect();
-        let inside: Option<Classes> = lines.iter().map(|line| map.get(*line as usize).copied()).collect();
-        Ok(numbered(&match inside {
-            Some(inside) => inside,
-            None => place(bench, &mut finder, &lines)?,
-        }))
-    })?;
-    Ok(named(&known))
-}
-
-/// For each class, which others delay it when a line of either is hot, made once a session.
-///
-/// # Errors
-/// As [`place`].
-pub(super) fn partners(bench: &mut Bench<'_>, lines: u64) -> Result<Vec<Vec<usize>>> {
-    let (_, finder) = map(bench, lines)?;
-    let known = bench.kept("partners", lines, |bench| {
-        let pair_of = |tests: &mut Tests<'_, '_>| {
-            let pair: Pair<'_> = &mut |line, other| tests.pair(line, other);
-            super::map::partners(&finder.representatives, pair)
-        };
-        let partners = tests(bench, pair_of)?;
-        // Pairs of numbers: the class and one that delays it.
-        let pairs = partners
-            .iter()
-            .enumerate()
-            .flat_map(|(class, others)| others.iter().flat_map(move |other| [class as f64, *other as f64]));
-        Ok(pairs.collect())
-    })?;
-    let mut partners = vec![Vec::new(); finder.representatives.len()];
-    for [class, other] in known.as_chunks().0 {
-        partners[*class as usize].push(*other as usize);
-    }
-    Ok(partners)
-}
-
-/// Classes as numbers that a session keeps.
-fn numbered(classes: &Classes) -> Vec<f64> {
-    classes.iter().map(|class| class.map_or(-1.0, f64::from)).collect()
-}
-
-fn named(numbers: &[f64]) -> Classes {
-    numbers.iter().map(|class| (*class >= 0.0).then_some(*class as u32)).collect()
 }

@@ -1,44 +1,45 @@
-//! Classes of lines, from nothing but the times of loads beside hot lines.
+//! Classes of lines, from nothing but the times of loads beside hot lines and of adds that wait for nobody.
+//!
+//! A *group* are lines whose loads wait beside each other. A *class* are the lines of one group that are all near the reading
+//! SM, or all far from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
 /// Keeps the first line hot and loads from the others: cycles of the quicker of two loads from each.
 pub(super) type Heat<'a> = &'a mut dyn FnMut(u32, &[u32]) -> Result<Vec<f64>>;
 
-/// Gives the time in which two hot lines are worked off, or one alone: nanoseconds.
-pub(super) type Pair<'a> = &'a mut dyn FnMut(u32, Option<u32>) -> Result<f64>;
-
 /// Lines that are all loaded from beside each other first, to find the gap.
 const SURVEYED: usize = 48;
 /// Loads that wait take at least this many times as long as those that do not; else times tell nothing.
-const CONTRAST: f64 = 1.5;
-/// Runs that say what a hot line takes alone, and with itself.
-const RUNS_A_LOOK: usize = 5;
-/// A delay of two hot lines above this part of what one costs itself is no noise.
-const DELAYED: f64 = 0.15;
+const WAITS: f64 = 1.5;
+/// Adds to far lines take at least this many times as long as those to near ones; else all lines are near.
+const FAR: f64 = 1.15;
+/// Two kinds of waits are at least this many times apart.
+const LONGER: f64 = 1.15;
 
-/// The class of each line, by the order in which classes were found; none for a line that is ambiguous.
+/// The group or the class of each line; none for a line that is ambiguous. Group g has the classes 2 g, near, and 2 g + 1, far.
 pub(super) type Classes = Vec<Option<u32>>;
 
 /// What a load beside a hot line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sharing {
-    /// It did not wait: another slice.
+    /// It did not wait: another group.
     Apart,
     /// Neither.
     Unsure,
-    /// It waited: one slice.
+    /// It waited: one group.
     Together,
 }
 
-/// The gap between loads that do not wait and loads that do, in cycles.
+/// The gap between what takes few cycles and what takes many: loads that do not wait and loads that do, adds to near lines
+/// and to far ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Gap {
-    /// The slowest that does not wait.
+    /// The slowest below it.
     pub(super) below: f64,
-    /// The quickest that does.
+    /// The quickest above it.
     pub(super) above: f64,
 }
 
@@ -53,18 +54,46 @@ impl Gap {
         for line in chosen {
             cycles.extend(heat(*line, chosen)?);
         }
-        Ok(Gap::widest(cycles))
+        Ok(Gap::widest(cycles, WAITS))
     }
 
-    /// The widest gap between one load and the next slower one, by their ratio.
-    pub(super) fn widest(mut cycles: Vec<f64>) -> Option<Gap> {
+    /// The gap between adds to near lines and to far ones; none where all are alike.
+    pub(super) fn of_distances(cycles: &[f64]) -> Option<Gap> {
+        Gap::widest(cycles.to_vec(), FAR)
+    }
+
+    /// The gap between two kinds of waits: where to cut so that, by their logarithms, the two parts' means differ most for
+    /// their sizes, which is Otsu's rule. One wait far out does not hide two kinds. None if the means are all but equal.
+    pub(super) fn of_kinds(mut cycles: Vec<f64>) -> Option<Gap> {
+        cycles.sort_by(f64::total_cmp);
+        let mean = |part: &[f64]| part.iter().map(|cycles| cycles.ln()).sum::<f64>() / part.len() as f64;
+        let cuts = (1..cycles.len()).map(|cut| {
+            let (low, high) = cycles.split_at(cut);
+            let apart = mean(high) - mean(low);
+            (cut, apart, (low.len() * high.len()) as f64 * apart * apart)
+        });
+        let (cut, apart, _) = cuts.max_by(|a, b| a.2.total_cmp(&b.2))?;
+        (apart >= LONGER.ln()).then(|| Gap { below: cycles[cut - 1], above: cycles[cut] })
+    }
+
+    /// The widest gap between one number and the next larger one, by their ratio, which is at least `contrast`.
+    fn widest(mut cycles: Vec<f64>, contrast: f64) -> Option<Gap> {
         cycles.sort_by(f64::total_cmp);
         let gaps = cycles.windows(2).map(|pair| Gap { below: pair[0], above: pair[1] });
         let ratio = |gap: &Gap| gap.above / gap.below;
-        gaps.filter(|gap| ratio(gap) >= CONTRAST).max_by(|a, b| ratio(a).total_cmp(&ratio(b)))
+        gaps.filter(|gap| ratio(gap) >= contrast).max_by(|a, b| ratio(a).total_cmp(&ratio(b)))
     }
 
-    /// Whatever falls into the middle third of the gap has neither waited nor not.
+    /// Whether an add goes far; none in the middle third of the gap.
+    pub(super) fn is_far(self, cycles: f64) -> Option<bool> {
+        match self.judge(cycles) {
+            Sharing::Apart => Some(false),
+            Sharing::Unsure => None,
+            Sharing::Together => Some(true),
+        }
+    }
+
+    /// Whatever falls into the middle third of the gap is neither.
     pub(super) fn judge(self, cycles: f64) -> Sharing {
         let third = (self.above - self.below) / 3.0;
         match cycles {
@@ -75,29 +104,22 @@ impl Gap {
     }
 }
 
-/// Finds classes one line after the other, each class by its first line.
+/// Finds groups one line after the other, each group by its first line.
 #[derive(Debug)]
 pub(super) struct Finder {
-    /// The first line of each class.
+    /// The first line of each group.
     pub(super) representatives: Vec<u32>,
     /// Between what waits and what does not.
     pub(super) gap: Option<Gap>,
 }
 
 impl Finder {
-    /// One that knows no class yet; without a gap it places nothing.
+    /// One that knows no group yet; without a gap it places nothing.
     pub(super) fn new(gap: Option<Gap>) -> Finder {
         Finder { representatives: Vec::new(), gap }
     }
 
-    /// One that knows the classes of a map already.
-    pub(super) fn knowing(classes: &Classes, gap: Option<Gap>) -> Finder {
-        let count = classes.iter().flatten().max().map_or(0, |most| most + 1);
-        let first = |class| classes.iter().position(|known| *known == Some(class)).unwrap_or(0) as u32;
-        Finder { representatives: (0..count).map(first).collect(), gap }
-    }
-
-    /// The class of a line: that of the one representative that waits beside it, a new one if none does; none if several do,
+    /// The group of a line: that of the one representative that waits beside it, a new one if none does; none if several do,
     /// or if one can't be told.
     ///
     /// # Errors
@@ -114,7 +136,7 @@ impl Finder {
         }
         let mut together = said.iter().enumerate().filter(|(_, sharing)| **sharing == Sharing::Together);
         match (together.next(), together.next()) {
-            (Some((class, _)), None) => Ok(Some(class as u32)),
+            (Some((group, _)), None) => Ok(Some(group as u32)),
             (Some(_), Some(_)) => Ok(None),
             (None, _) => {
                 self.representatives.push(line);
@@ -124,31 +146,37 @@ impl Finder {
     }
 }
 
-/// For each line, which others delay it when both are hot.
-///
-/// # Errors
-/// Those of `pair`.
-pub(super) fn partners(lines: &[u32], pair: Pair<'_>) -> Result<Vec<Vec<usize>>> {
-    let mut partners = vec![Vec::new(); lines.len()];
-    let Some(first) = lines.first() else { return Ok(partners) };
-    let mut median_of = |other| -> Result<f64> {
-        let times = (0..RUNS_A_LOOK).map(|_| pair(*first, other)).collect::<Result<Vec<f64>>>()?;
-        Ok(median(times))
-    };
-    let (alone, itself) = (median_of(None)?, median_of(Some(*first))?);
-    for (place, line) in lines.iter().enumerate() {
-        for (other, beside) in lines[..place].iter().enumerate() {
-            let mut look =
-                || Ok::<f64, anyhow::Error>((pair(*line, Some(*beside))? - alone) / (itself - alone));
-            // A run can be disturbed and take longer, never shorter: a delay is looked at twice more.
-            let first = look()?;
-            if first > DELAYED && median(vec![first, look()?, look()?]) > DELAYED {
-                partners[place].push(other);
-                partners[other].push(place);
-            }
+/// Which lines are far; none for one in the middle third. Without a gap between distances all lines are near.
+pub(super) fn far(cycles: &[f64], gap: Option<Gap>) -> Vec<Option<bool>> {
+    cycles.iter().map(|cycles| gap.map_or(Some(false), |gap| gap.is_far(*cycles))).collect()
+}
+
+/// Classes from groups and distances: a line without either has none.
+pub(super) fn classes(groups: &Classes, cycles: &[f64], gap: Option<Gap>) -> Classes {
+    let class = |(group, far): (&Option<u32>, Option<bool>)| Some((*group)? * 2 + u32::from(far?));
+    groups.iter().zip(far(cycles, gap)).map(class).collect()
+}
+
+/// How many classes each group has, in the order of groups.
+pub(super) fn classes_a_group(classes: &Classes) -> Vec<u64> {
+    let mut groups = BTreeMap::<u32, BTreeSet<u32>>::new();
+    for class in classes.iter().flatten() {
+        groups.entry(class / 2).or_default().insert(*class);
+    }
+    groups.into_values().map(|classes| classes.len() as u64).collect()
+}
+
+/// Lines of each class in order, the classes in the order of their first lines.
+pub(super) fn members(classes: &Classes) -> Vec<(u32, Vec<u32>)> {
+    let mut members: Vec<(u32, Vec<u32>)> = Vec::new();
+    for (line, class) in classes.iter().enumerate() {
+        let Some(class) = class else { continue };
+        match members.iter_mut().find(|(known, _)| known == class) {
+            Some((_, lines)) => lines.push(line as u32),
+            None => members.push((*class, vec![line as u32])),
         }
     }
-    Ok(partners)
+    members
 }
 
 pub(super) fn median(mut values: Vec<f64>) -> f64 {
@@ -244,14 +272,13 @@ mod tests {
     #[test]
     fn classes_are_the_slices() {
         let mut heat = loads(100.0, 1);
-        let (classes, finder) = map(0..LINES, &mut heat);
+        let (classes, mut finder) = map(0..LINES, &mut heat);
         assert_eq!(agreement(&classes, &slices()), (512, 512));
         assert_eq!(sizes(&classes).len(), 6);
         assert_eq!(sizes(&classes).iter().sum::<u64>(), 512);
         let (again, _) = map((0..LINES).rev(), &mut loads(100.0, 2));
         assert_ne!(classes, again, "other names");
         assert_eq!(agreement(&classes, &again), (512, 512));
-        let mut finder = Finder::knowing(&classes, finder.gap);
         assert!((0..LINES).all(|line| finder.place(line, &mut heat).unwrap() == classes[line as usize]));
     }
 
@@ -270,15 +297,26 @@ mod tests {
 
     #[test]
     fn the_widest_gap_counts_and_its_middle_says_nothing() {
-        let gap = Gap::widest(vec![300.0, 400.0, 1_300.0, 310.0, 1_500.0]).unwrap();
+        let gap = Gap::widest(vec![300.0, 400.0, 1_300.0, 310.0, 1_500.0], WAITS).unwrap();
         assert_eq!(gap, Gap { below: 400.0, above: 1_300.0 });
         let said = [300.0, 690.0, 850.0, 1_010.0, 9e3].map(|cycles| gap.judge(cycles));
         assert_eq!(
             said,
             [Sharing::Apart, Sharing::Apart, Sharing::Unsure, Sharing::Together, Sharing::Together]
         );
-        assert_eq!(Gap::widest(vec![300.0, 400.0]), None, "no contrast");
-        assert_eq!(Gap::widest(Vec::new()), None);
+        assert_eq!(Gap::widest(vec![300.0, 400.0], WAITS), None, "no contrast");
+        assert_eq!(Gap::widest(Vec::new(), WAITS), None);
+    }
+
+    #[test]
+    fn two_kinds_of_waits_are_told_apart_and_one_far_out_does_not_hide_them() {
+        let waits = |few: usize| [vec![370.0; 50], vec![590.0; few], vec![2_000.0]].concat();
+        assert_eq!(Gap::of_kinds(waits(15)), Some(Gap { below: 370.0, above: 590.0 }));
+        // Three kinds: the cut that explains most.
+        let three = [vec![350.0; 33], vec![410.0; 16], vec![600.0; 16]].concat();
+        assert_eq!(Gap::of_kinds(three), Some(Gap { below: 410.0, above: 600.0 }));
+        assert_eq!(Gap::of_kinds(vec![370.0, 380.0, 400.0]), None);
+        assert_eq!(Gap::of_kinds(vec![370.0]), None);
     }
 
     #[test]
@@ -299,21 +337,23 @@ mod tests {
     }
 
     #[test]
-    fn partners_delay_each_other_and_a_disturbance_makes_none() {
-        let lines: Vec<u32> = (0..12).step_by(2).collect();
-        let mut calls = 0;
-        let mut pair = |line: u32, other: Option<u32>| {
-            calls += 1;
-            let disturbed = if calls % 17 == 0 { 10_000.0 } else { 0.0 };
-            Ok(disturbed
-                + match other.map(slice) {
-                    Some(other) if other == slice(line) => 20_000.0,
-                    Some(other) if other / 2 == slice(line) / 2 => 14_000.0,
-                    _ => 10_000.0,
-                })
-        };
-        let found = partners(&lines, &mut pair).unwrap();
-        assert_eq!(found, [vec![1], vec![0], vec![3], vec![2], vec![5], vec![4]]);
+    fn a_class_is_a_group_at_one_distance() {
+        let groups = vec![Some(0), Some(1), Some(0), None, Some(1), Some(1)];
+        let cycles = [310.0, 500.0, 490.0, 300.0, 330.0, 420.0];
+        let gap = Gap::of_distances(&[310.0, 500.0, 490.0, 300.0, 330.0]).unwrap();
+        assert_eq!(gap, Gap { below: 330.0, above: 490.0 });
+        let found = classes(&groups, &cycles, Some(gap));
+        assert_eq!(
+            found,
+            [Some(0), Some(3), Some(1), None, Some(2), None],
+            "420 cycles are neither near nor far"
+        );
+        assert_eq!(classes_a_group(&found), [2, 2]);
+        assert_eq!(members(&found), [(0, vec![0]), (3, vec![1]), (1, vec![2]), (2, vec![4])]);
+        let near = classes(&groups, &cycles, None);
+        assert_eq!(near, [Some(0), Some(2), Some(0), None, Some(2), Some(2)], "without a gap all are near");
+        assert_eq!(classes_a_group(&near), [1, 1]);
+        assert_eq!(Gap::of_distances(&[300.0, 310.0, 330.0]), None);
     }
 
     #[test]
