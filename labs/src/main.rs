@@ -19,6 +19,11 @@ fn tell(panic: &PanicHookInfo<'_>) {
     let payload = panic.payload();
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let what = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+    // The print macros give up so where a disk is full, which is no fault of this program.
+    if let Some(why) = what.strip_prefix("failed printing to ") {
+        let _ = writeln!(std::io::stderr(), "labs: cannot write to {why}");
+        return;
+    }
     let place =
         panic.location().map(|place| format!(" ({}:{})", place.file(), place.line())).unwrap_or_default();
     let _ =

@@ -38,6 +38,10 @@ pub fn run(lab: &'static dyn Lab, args: &RunArgs, places: BTreeMap<String, Vec<C
         pinned: false,
         only_check: false,
     };
+    // The name travels to the process that measures as text.
+    if let Some(file) = args.kernel.as_ref().filter(|file| file.to_str().is_none()) {
+        return Err(usage(format!("--kernel `{}`: its name is not UTF-8; rename it", file.display())));
+    }
     for (option, file) in [("--out", &args.out), ("--plot", &args.plot)] {
         // An unwritable place is found out before the work, not after it.
         if let Some(file) = file {

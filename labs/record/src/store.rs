@@ -134,8 +134,9 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         _ => Path::new("."),
     };
     fs::create_dir_all(folder).map_err(io)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-    file.write_all(bytes).map_err(io)?;
+    // Of an error of the temporary file only the kind: its name would only confuse.
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| io(error.kind().into()))?;
+    file.write_all(bytes).map_err(|error| io(error.kind().into()))?;
     file.as_file().sync_all().map_err(io)?;
     readable_by_all(file.as_file()).map_err(io)?;
     file.persist(path).map_err(|error| io(error.error))?;
@@ -159,7 +160,7 @@ pub fn can_write(path: &Path) -> Result<(), Error> {
         let missing = format!("there is no folder `{}`", folder.display());
         return Err(io(std::io::Error::other(missing)));
     }
-    // The temporary file's name would only confuse: the kind of the error tells enough.
+    // The kind of the error, without the temporary file's name.
     tempfile::NamedTempFile::new_in(folder).map(drop).map_err(|error| io(error.kind().into()))
 }
 

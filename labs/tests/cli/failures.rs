@@ -212,7 +212,7 @@ fn a_full_disk_is_told_in_a_line() {
     assert_data_eq!(
         String::from_utf8(output.stderr).unwrap(),
         str![[r#"
-labs: stopped by a fault: failed printing to stdout: No space left on device (os error 28) ([..]); RUST_BACKTRACE=1 shows more
+labs: cannot write to stdout: No space left on device (os error 28)
 
 "#]]
     );
@@ -301,5 +301,22 @@ fn an_input_that_is_too_large_for_the_host_is_told() {
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{line}: {told}");
         assert!(told.contains("not enough memory") && told.contains("smaller --size"), "{line}: {told}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_kernel_whose_name_is_no_text_is_told() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"\xff.ptx");
+    for backend in ["auto", "sim"] {
+        let arguments = ["day26", "--backend", backend, "--kernel"].map(std::ffi::OsStr::new);
+        labs_in(folder.path(), &[&arguments[..], &[name]].concat()).code(2).stdout_eq("").stderr_eq(str![[
+            r#"
+labs: --kernel `[..].ptx`: its name is not UTF-8; rename it
+
+"#
+        ]]);
     }
 }
