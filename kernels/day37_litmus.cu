@@ -21,8 +21,8 @@ constexpr u32 block_size = 256;
 constexpr u32 warps = block_size / warp_size;
 
 // ANCHOR: parts
-// What a part does, in this order: with `first`, then with `second`.
-enum Shape : u32 { write = 1, write_write, read_read, write_read, read_write };
+// What a part does with `first`, then with `second`. Bits: its first access reads; its second does; it has a second.
+enum Shape : u32 { write = 0, write_write = 4, read_write = 5, write_read = 6, read_read = 7 };
 
 struct Part {
     u32 shape;
@@ -31,13 +31,18 @@ struct Part {
 };
 // ANCHOR_END: parts
 
-enum Place : u32 { same_warp, same_block, same_cluster, other_block };
+// With a host, the first part runs here and the others there, or the other way round.
+enum Place : u32 { same_warp, same_block, same_cluster, other_block, host, host_first };
+
+constexpr u32 most_parts = 4;
 
 // How a launch is laid out; the same for all its threads.
 struct Setting {
-    Part part[4];
+    Part part[most_parts];
     u32 parts, place;
+    u32 here;              // the first part that runs on the GPU
     u32 team;              // blocks that play one instance together
+    u32 parties;           // those who begin a round together: a team's blocks, and threads of the host
     u32 testers;           // blocks that play; those beyond make stress
     u32 rounds;            // instances a thread plays, one after the other
     u32 instances;         // of one round
@@ -45,14 +50,15 @@ struct Setting {
     u32 span;              // words from one location to the next
     u32 turn;              // by how many threads each part is turned against the one before
     u32 shuffle;           // blocks are numbered by steps of this
-    u32 skew;              // a warp waits up to this many cycles before its part
+    u32 skew;              // a warp waits up to this many cycles before its part, or a thread if its part is in the same warp
     u32 lag;               // each part waits so many cycles more than the one before
+    u32 pause;             // between its two accesses a warp or thread waits up to this many cycles, if it does
     u32 warm;              // whether a part looks at what it is going to read last, before the start
     u32 stress, stress_words;
     u32 patience;          // cycles a block waits for its team
     u32 seed;
     u32 clauses;           // of the outcome
-    u32 source[4], value[4];
+    u32 source[most_parts], value[most_parts];
 };
 
 constexpr u32 played = 1u << 31;  // marks an answer
@@ -61,12 +67,6 @@ static __device__ __forceinline__ u32 scramble(u32 x) {
     x = (x ^ x >> 16) * 0x85ebca6bu;
     x = (x ^ x >> 13) * 0xc2b2ae35u;
     return x ^ x >> 16;
-}
-
-static __device__ __forceinline__ void wait_cycles(u32 cycles) {
-    const long long began = clock64();
-    while (clock64() - began < cycles) {
-    }
 }
 
 // Blocks in an order of their own, so that those of a team are not neighbours.
@@ -92,19 +92,23 @@ static __device__ __forceinline__ Role role(const Setting& s) {
         const u32 part = warp % s.parts, thread = warp / s.parts * warp_size + lane;
         return {part, block * a_block + (thread + part * s.turn) % a_block, thread < a_block};
     }
-    const u32 part = block % s.team;
+    const u32 part = s.here + block % s.team;
     return {part, block / s.team * block_size + (threadIdx.x + part * s.turn) % block_size, part < s.parts};
 }
 
 // ANCHOR: start
-// The blocks of a team begin a round together. Who waits longer than `patience` cycles goes on alone: nothing hangs.
-// The add and the looking are relaxed, so the start orders no access of the test.
-static __device__ void start(u32* arrivals, u32 wanted, u32 patience) {
+// The parties of a team begin a round together: each tells the others its round and waits until they have told theirs.
+// Who waits longer than `patience` cycles goes on alone: nothing hangs. Telling and looking are relaxed, so the start
+// orders no access of the test.
+static __device__ void start(u32* gates, u32 me, u32 parties, u32 round, u32 patience) {
     __syncthreads();
-    if (threadIdx.x == 0 && wanted > 0) {
-        atomicAdd(arrivals, 1u);
+    if (threadIdx.x == 0 && parties > 1) {
+        volatile u32* told = gates;  // a line each
+        told[me * warp_size] = round;
         const long long began = clock64();
-        while (*static_cast<volatile u32*>(arrivals) < wanted && clock64() - began < patience) {
+        for (u32 party = 0; party < parties; party++) {
+            while (told[party * warp_size] < round && clock64() - began < patience) {
+            }
         }
     }
     __syncthreads();
@@ -131,69 +135,73 @@ static __device__ __forceinline__ void make_stress(const Setting& s, u32* scratc
 }
 
 // ANCHOR: play
-// One part of one instance. What it has read comes back: the first read in the low half, the second in the high.
+// One part of one instance: its first access after `wait` cycles, its second after `pause` more. Every thread looks at
+// the clock for itself, so those of one warp take turns as those of several do.
+// What it has read comes back: the first read in the low half, the second in the high.
 template <class Operations>
-static __device__ __forceinline__ u32 play(const Part& part, u32* first, u32* second) {
-    u32 a = 0, b = 0;
-    switch (part.shape) {
-        case write:
-            Operations::store(first, part.first_value);
-            break;
-        case write_write:
-            Operations::store(first, part.first_value);
-            Operations::between();
-            Operations::store(second, part.second_value);
-            break;
-        case read_read:
-            a = Operations::load(first);
-            Operations::between();
-            b = Operations::load(second);
-            break;
-        case write_read:
-            Operations::store(first, part.first_value);
-            Operations::between();
-            b = Operations::load(second);
-            break;
-        case read_write:
-            a = Operations::load(first);
-            Operations::between();
-            Operations::store(second, part.second_value);
-            break;
-    }
+static __device__ __forceinline__ u32 play(const Part& part, u32* first, u32* second, u32 wait, u32 pause) {
+    u32 a = 0, b = 0, made = 0;
+    const u32 began = clock();
+    do {
+        const u32 passed = clock() - began;
+        if (made == 0 && passed >= wait) {
+            if (part.shape & 1) {
+                a = Operations::load(first);
+            } else {
+                Operations::store(first, part.first_value);
+            }
+            made = 1;
+        }
+        if (made == 1 && passed >= wait + pause) {
+            if (part.shape & 4) {
+                Operations::between();
+                if (part.shape & 2) {
+                    b = Operations::load(second);
+                } else {
+                    Operations::store(second, part.second_value);
+                }
+            }
+            made = 2;
+        }
+    } while (made < 2);
     return a | b << 16;
 }
 // ANCHOR_END: play
 
 template <class Operations>
-static __device__ __forceinline__ void take_part(const Setting* setting, u32* words, u32* seen, u32* arrivals,
-                                                 u32* scratch) {
+static __device__ __forceinline__ void take_part(const Setting* setting, u32* words, u32* seen, u32* gates, u32* scratch,
+                                                 u32* finished) {
     const Setting& s = *setting;
     if (blockIdx.x >= s.testers) {
-        make_stress(s, scratch, arrivals);
+        make_stress(s, scratch, finished);
         return;
     }
     const Role me = role(s);
-    const Part part = s.part[me.part % 4];
-    const u32 rounds = s.rounds, instances = s.instances, stride = s.stride, seed = s.seed, skew = s.skew + 1;
-    const u32 behind = me.part * s.lag;
-    const u32 team = s.team, patience = s.patience;
-    u32* met = arrivals + warp_size * (1 + numbered(s) / team);
+    const Part part = s.part[me.part % most_parts];
+    const u32 rounds = s.rounds, instances = s.instances, stride = s.stride, seed = s.seed;
+    const u32 skew = s.skew + 1, pause = s.pause + 1, behind = me.part * s.lag;
+    const u32 parties = s.parties, patience = s.patience;
+    u32* met = gates + numbered(s) / s.team * (most_parts * warp_size);
     u32* first = words + part.first * s.span;
     u32* second = words + part.second * s.span;
     u32* answers = seen + me.part * (rounds * instances);
-    const u32 warp = blockIdx.x * warps + threadIdx.x / warp_size;
-    const bool looks = s.warm != 0 && me.plays && (part.shape == read_read || part.shape == write_read);
+    const u32 thread = blockIdx.x * block_size + threadIdx.x;
+    const u32 who = s.place == same_warp ? thread : thread / warp_size;
+    const bool looks = s.warm != 0 && me.plays && (part.shape & 6) == 6;
     u32 looked = 0;
 #pragma unroll 1
     for (u32 round = 0; round < rounds; round++) {
         const u32 instance = round * instances + me.instance, at = instance * stride;
+        const u32 chance = scramble(seed ^ (round << 20) ^ who);
         if (looks) {
             looked |= Operations::load(second + at);
         }
-        start(met, team > 1 ? (round + 1) * team : 0, patience);
-        wait_cycles(behind + scramble(seed ^ (round << 20) ^ warp) % skew);
+        start(met, me.part, parties, round + 1, patience);
         if (me.plays) {
-            answers[instance] = play<Operations>(part, first + at, second + at) | played;
+            // Half of the parts make no pause, so that others end within it.
+            const u32 other = scramble(chance);
+            const u32 wait = behind + chance % skew, between = other & 1 ? other % pause : 0;
+            answers[instance] = play<Operations>(part, first + at, second + at, wait, between) | played;
         }
     }
     if (looked > 2) {
@@ -201,7 +209,7 @@ static __device__ __forceinline__ void take_part(const Setting* setting, u32* wo
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-        atomicAdd(arrivals, 1u);
+        atomicAdd(finished, 1u);
     }
 }
 
@@ -219,8 +227,9 @@ static __device__ __forceinline__ void take_part(const Setting* setting, u32* wo
         }                                                                                                         \
         static __device__ __forceinline__ void between() { asm volatile(BETWEEN ::: "memory"); }                  \
     };                                                                                                            \
-    extern "C" __global__ void name(const Setting* setting, u32* words, u32* seen, u32* arrivals, u32* scratch) { \
-        take_part<name##_operations>(setting, words, seen, arrivals, scratch);                                    \
+    extern "C" __global__ void name(const Setting* setting, u32* words, u32* seen, u32* gates, u32* scratch,      \
+                                    u32* finished) {                                                              \
+        take_part<name##_operations>(setting, words, seen, gates, scratch, finished);                             \
     }
 // ANCHOR_END: version
 

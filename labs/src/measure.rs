@@ -213,6 +213,18 @@ impl<'a> Bench<'a> {
         }
     }
 
+    /// Page-locked memory of the host that kernels reach; it stays for the session, undefined at first.
+    pub fn host_scratch(&mut self, name: &'static str, bytes: u64) -> Result<Buffer> {
+        match self.inputs.get(name) {
+            Some(buffer) if buffer.bytes >= bytes => Ok(*buffer),
+            _ => {
+                let buffer = self.backend.allocate_host(bytes)?;
+                self.inputs.insert(name, buffer);
+                Ok(buffer)
+            }
+        }
+    }
+
     /// A number worked out on the host that stays for the session: the reference `name` at this size.
     pub fn reference(&mut self, name: &'static str, size: u64, make: impl FnOnce(u64) -> f64) -> f64 {
         self.references(name, size, |seed| vec![make(seed)]).first().copied().unwrap_or(f64::NAN)

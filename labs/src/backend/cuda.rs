@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
+use std::sync::atomic::AtomicU32;
 
 use anyhow::Result;
 use cudarc::driver::result::{self, DriverError};
@@ -12,7 +13,7 @@ use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attr
 use labs_record::record::{Gpu, Reading};
 
 use super::nvml::{Sensors, Throttled};
-use super::{Argument, Backend, Buffer, Counts, Device, Image, Launch, Resources, Step};
+use super::{Argument, Backend, Beside, Buffer, Counts, Device, Image, Launch, Resources, Step};
 use crate::failure::{failed, lacks};
 
 /// The oldest driver whose functions are called and that loads the shipped PTX, as `cuDriverGetVersion` counts.
@@ -286,6 +287,20 @@ impl Backend for Cuda {
             self.enqueue(step)?;
         }
         self.wait()
+    }
+
+    fn run_beside(&mut self, steps: &[Step], memory: Buffer, beside: Beside<'_>) -> Result<()> {
+        let start =
+            self.host_address(memory).ok_or_else(|| failed("the host can't reach memory of the device"))?;
+        let words = usize_of(memory.bytes / 4)?;
+        for step in steps {
+            self.enqueue(step)?;
+        }
+        // SAFETY: page-locked memory of ours, aligned to a page or to the words of a part of it, and `memory.bytes` long.
+        // Kernels change it meanwhile; of this side all accesses are atomic.
+        let beside_outcome = beside(unsafe { std::slice::from_raw_parts(start.cast::<AtomicU32>(), words) });
+        self.wait()?;
+        beside_outcome
     }
 
     fn run_marked(&mut self, steps: &[Step]) -> Result<()> {

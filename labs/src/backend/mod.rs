@@ -1,9 +1,13 @@
 //! Where kernels run: a GPU by CUDA's driver, or the simulator. A lab sees only this trait.
 
+use std::sync::atomic::AtomicU32;
+
 use anyhow::Result;
 use labs_record::record::{Gpu, Reading};
 
 use nvml::Throttled;
+
+use crate::failure::failed;
 
 pub mod cuda;
 pub mod nvml;
@@ -106,6 +110,9 @@ pub struct Device {
     pub architecture: u32,
 }
 
+/// What the host does while kernels run, with memory that both reach.
+pub type Beside<'a> = &'a mut dyn FnMut(&[AtomicU32]) -> Result<()>;
+
 /// Something kernels run on.
 pub trait Backend {
     /// The device.
@@ -129,6 +136,15 @@ pub trait Backend {
 
     /// Runs steps in order and waits for them.
     fn run(&mut self, steps: &[Step]) -> Result<()>;
+
+    /// Runs steps, and meanwhile `beside` on this machine with the host's own view of `memory`, page-locked memory that the
+    /// steps' kernels reach too; waits for both.
+    ///
+    /// # Errors
+    /// Those of the steps and of `beside`; and where the host can't run at the same time as the kernels.
+    fn run_beside(&mut self, _steps: &[Step], _memory: Buffer, _beside: Beside<'_>) -> Result<()> {
+        Err(failed("kernels and the host do not run at the same time here"))
+    }
 
     /// As [`run`](Backend::run), marked so that a profiler that waits for marks looks at these launches and no others.
     fn run_marked(&mut self, steps: &[Step]) -> Result<()> {

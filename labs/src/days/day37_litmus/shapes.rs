@@ -2,17 +2,31 @@
 
 use labs_oracle::{Atom, Cell, Instruction, Operand, Outcome, Scope, Test, Thread};
 
-use super::Place;
+use super::place::Place;
 use super::variants::{Order, Version};
 
-/// What a part does; the numbers are the kernel file's.
+/// What a part does. The numbers are the kernel file's; bits: its first access reads, its second does, it has a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    Write = 1,
-    WriteWrite,
-    ReadRead,
-    WriteRead,
-    ReadWrite,
+    Write = 0,
+    WriteWrite = 4,
+    ReadWrite = 5,
+    WriteRead = 6,
+    ReadRead = 7,
+}
+
+impl Shape {
+    pub(super) fn reads_first(self) -> bool {
+        self as u32 & 1 != 0
+    }
+
+    pub(super) fn reads_last(self) -> bool {
+        self as u32 & 2 != 0
+    }
+
+    pub(super) fn has_second(self) -> bool {
+        self as u32 & 4 != 0
+    }
 }
 
 /// One part: its accesses in order, a location each and the value of a write.
@@ -172,17 +186,18 @@ impl Litmus {
                     value: Operand::Constant(u64::from(value)),
                 }
             };
-            let reads_first = matches!(part.shape, Shape::ReadRead | Shape::ReadWrite);
-            let reads_last = matches!(part.shape, Shape::ReadRead | Shape::WriteRead);
-            instructions.push(if reads_first {
+            instructions.push(if part.shape.reads_first() {
                 load(0, part.first)
             } else {
                 store(part.first, part.first_value)
             });
-            if part.shape != Shape::Write {
+            if part.shape.has_second() {
                 instructions.extend(between);
-                let last =
-                    if reads_last { load(1, part.second) } else { store(part.second, part.second_value) };
+                let last = if part.shape.reads_last() {
+                    load(1, part.second)
+                } else {
+                    store(part.second, part.second_value)
+                };
                 instructions.push(last);
             }
             Thread { place: place.of_part(number), instructions }
@@ -247,10 +262,11 @@ impl Version {
 mod tests {
     use labs_oracle::Model;
 
+    use super::super::variants::VARIANTS;
     use super::*;
 
     fn allowed(litmus: &Litmus, variant: &str, place: Place) -> bool {
-        let version = Version::named(variant).unwrap();
+        let version = Version::of(VARIANTS.iter().find(|known| known.name == variant).unwrap());
         Model::ptx().judge(&litmus.question(version, place)).unwrap().is_allowed()
     }
 

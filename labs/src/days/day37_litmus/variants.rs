@@ -32,24 +32,41 @@ pub(super) struct Version {
 
 impl Version {
     /// The version of this variant.
-    pub(super) fn named(variant: &str) -> Option<Version> {
-        let scope = match word(variant).1 {
+    pub(super) fn of(variant: &Variant) -> Version {
+        let (order, scope) = word(variant.name);
+        let scope = match scope {
             "cta" | "none" => Scope::Cta,
             "cluster" => Scope::Cluster,
             "gpu" => Scope::Gpu,
             _ => Scope::Sys,
         };
-        let orders = [
-            Order::Plain,
-            Order::Volatile,
-            Order::Relaxed,
-            Order::RelAcq,
-            Order::FenceAcqRel,
-            Order::FenceSc,
-        ];
-        let order = ORDERS.iter().position(|order| *order == word(variant).0)?;
-        Some(Version { order: orders[order], scope })
+        let order = match order {
+            "plain" => Order::Plain,
+            "volatile" => Order::Volatile,
+            "relacq" => Order::RelAcq,
+            "fence_acq_rel" => Order::FenceAcqRel,
+            "fence_sc" => Order::FenceSc,
+            _ => Order::Relaxed,
+        };
+        Version { order, scope }
     }
+}
+
+/// Versions that try out sets of parameters, each for those that take about as long.
+pub(super) const PROBES: [&str; 5] =
+    ["relaxed_sys", "relacq_gpu", "relacq_sys", "fence_sc_gpu", "fence_sc_sys"];
+
+/// The probe that stands for a variant. In machine code a cluster's scope is the GPU's, and what keeps to a block hardly
+/// waits.
+pub(super) fn probe_of(variant: &Variant) -> &'static Variant {
+    let name = match word(variant.name) {
+        (_, "none" | "cta") | ("volatile" | "relaxed", _) => "relaxed_sys",
+        ("relacq", "sys") => "relacq_sys",
+        ("relacq", _) => "relacq_gpu",
+        (_, "sys") => "fence_sc_sys",
+        _ => "fence_sc_gpu",
+    };
+    VARIANTS.iter().find(|known| known.name == name).unwrap_or(&VARIANTS[0])
 }
 
 /// The words of `--order` and `--scope` that name a variant.
@@ -105,10 +122,21 @@ mod tests {
         for variant in VARIANTS {
             let (order, scope) = word(variant.name);
             assert!(ORDERS.contains(&order) && SCOPES.contains(&scope), "{}", variant.name);
-            let version = Version::named(variant.name).unwrap();
+            let version = Version::of(&variant);
+            assert_eq!(ORDERS[version.order as usize], order);
             assert_eq!(version.order == Order::Plain, scope == "none");
             assert_eq!(version.scope == Scope::Cluster, variant.needs == 90);
         }
-        assert_eq!(Version::named("acquire_cta"), None);
+    }
+
+    #[test]
+    fn a_probe_stands_for_itself_and_every_variant_has_one() {
+        for variant in VARIANTS {
+            let probe = probe_of(&variant);
+            assert!(PROBES.contains(&probe.name), "{}", variant.name);
+            assert_eq!(probe_of(probe), probe);
+            assert_eq!(probe.needs, 0, "a probe must run everywhere");
+        }
+        assert!(PROBES.iter().all(|probe| VARIANTS.iter().any(|variant| variant.name == *probe)));
     }
 }

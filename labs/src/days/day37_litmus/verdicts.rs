@@ -5,7 +5,7 @@ use labs_oracle::{Model, Race, Test, Verdict};
 
 use crate::lab::{Case, Word};
 
-use super::Place;
+use super::place::Place;
 use super::shapes::Litmus;
 use super::variants::Version;
 
@@ -17,16 +17,19 @@ pub(super) struct Cell {
     pub(super) place: Place,
 }
 
+/// Where a case is.
+pub(super) fn test_and_place(case: &Case) -> Result<(Litmus, Place)> {
+    let word = |axis: &str| case.at.get(axis).map(ToString::to_string).unwrap_or_default();
+    let litmus = Litmus::named(&word("test")).with_context(|| format!("no test `{}`", word("test")))?;
+    let place = Place::named(&word("place")).with_context(|| format!("no place `{}`", word("place")))?;
+    Ok((litmus, place))
+}
+
 impl Cell {
     pub(super) fn of(case: &Case) -> Result<Cell> {
-        let word = |axis: &str| case.at.get(axis).map(ToString::to_string).unwrap_or_default();
-        let variant = case.variant.context("a litmus case has a variant")?;
-        Ok(Cell {
-            litmus: Litmus::named(&word("test")).with_context(|| format!("no test `{}`", word("test")))?,
-            version: Version::named(variant.name)
-                .with_context(|| format!("no version `{}`", variant.name))?,
-            place: Place::named(&word("place")).with_context(|| format!("no place `{}`", word("place")))?,
-        })
+        let (litmus, place) = test_and_place(case)?;
+        let version = Version::of(case.variant.as_ref().context("a litmus case has a variant")?);
+        Ok(Cell { litmus, version, place })
     }
 
     pub(super) fn question(&self) -> Test {
