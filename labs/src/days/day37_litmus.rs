@@ -12,7 +12,7 @@ mod verdicts;
 use anyhow::Result;
 use labs_oracle::Verdict;
 use labs_record::claim::FigureRef;
-use labs_record::figure::{At, Coordinate, Kind, Unit};
+use labs_record::figure::{At, Coordinate, Unit};
 use labs_record::manifest::FigureEntry;
 use labs_record::record::Outcome;
 
@@ -112,42 +112,29 @@ impl Lab for LitmusTests {
     }
 
     fn figures(&self) -> Vec<FigureEntry> {
-        let figure = |name: &str, unit, kind, means: &str| FigureEntry {
-            name: name.to_owned(),
-            unit,
-            kind,
-            means: means.to_owned(),
-            // Clusters need compute capability 9.0.
-            optional: true,
-            derived: None,
-        };
-        vec![
-            figure(
+        // Clusters need compute capability 9.0.
+        [
+            FigureEntry::observation(
                 "weak",
-                Unit::One,
-                Kind::Observation,
                 "instances with the outcome that no interleaving gives, of those in which all but its last clause is met",
             ),
-            figure(
+            FigureEntry::observation(
                 "weak_by_reader",
-                Unit::One,
-                Kind::Observation,
                 "the same, apart by whether readers looked at their last word before the start",
             ),
-            figure(
+            FigureEntry::observation(
                 "mutant",
-                Unit::One,
-                Kind::Observation,
                 "instances of a forbidden outcome's mutant with that outcome, of those in which all but its last clause is met",
             ),
-            figure("parameter", Unit::Count, Kind::Spread, "a parameter's value in a set of a session"),
-            figure(
+            FigureEntry::spread("parameter", Unit::Count, "a parameter's value in a set of a session"),
+            FigureEntry::spread(
                 "chosen",
                 Unit::Count,
-                Kind::Spread,
                 "numbers of the sets that a test was played with by versions like the probe, best first",
             ),
         ]
+        .map(FigureEntry::optional)
+        .into()
     }
 
     fn protocol(&self) -> String {

@@ -156,7 +156,7 @@ fn spend(cycles: u32) {
 #[cfg(test)]
 mod tests {
     use super::super::place::Place;
-    use super::super::setting::{Drawn, Extent, Manner};
+    use super::super::setting::{Drawn, Extent, FEWER_WITH_PAUSES, Manner};
     use super::*;
 
     const SPAN: u32 = 1 << 14;
@@ -197,7 +197,7 @@ mod tests {
     fn every_instance_is_played_with_the_values_that_its_order_gives() {
         for order in [Order::Plain, Order::Relaxed, Order::RelAcq, Order::FenceAcqRel, Order::FenceSc] {
             let both_new = one_after_the_other("MP", order, &[0, 1]);
-            assert_eq!(both_new.len(), 2 * 3 * BLOCK as usize);
+            assert_eq!(both_new.len() as u32, 2 * EXTENT.rounds.div_ceil(FEWER_WITH_PAUSES) * BLOCK);
             assert!(both_new.iter().all(|answers| *answers == [PLAYED, PLAYED | 1 | 1 << 16]), "{order:?}");
             let both_old = one_after_the_other("MP", order, &[1, 0]);
             assert!(both_old.iter().all(|answers| *answers == [PLAYED, PLAYED]), "{order:?}");

@@ -1,11 +1,8 @@
 //! The versions: an order of memory at a scope, a kernel each.
 
 use labs_oracle::Scope;
-use labs_record::record::Outcome;
 
 use crate::lab::Variant;
-
-use super::BLOCK;
 
 /// An order of memory, as the option `--order` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,16 +76,16 @@ pub(super) fn word(variant: &str) -> (&str, &str) {
 
 /// Right in what it promises.
 const fn right(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { name, declared: Outcome::Correct, idea, kernels, block_threads: BLOCK, needs: 0 }
+    Variant::new(name, idea, kernels)
 }
 
 /// Between blocks its accesses race, whatever comes of it.
 const fn races(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { declared: Outcome::Undefined, ..right(name, idea, kernels) }
+    Variant::new(name, idea, kernels).undefined()
 }
 
 const fn clustered(name: &'static str, idea: &'static str, kernels: &'static [&'static str]) -> Variant {
-    Variant { needs: 90, ..races(name, idea, kernels) }
+    races(name, idea, kernels).needs(90)
 }
 
 /// All of them, in teaching order.
