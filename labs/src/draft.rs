@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::{SecondsFormat, Utc};
 use labs_record::figure::{At, Figure, SetAside};
 use labs_record::record::{Absent, Check, Kernel, Peer, Record, SCHEMA, Sanitizer, Sitting, Variant};
 
@@ -25,8 +26,7 @@ pub struct Extras {
 
 /// This second, UTC, as records write it.
 pub fn now() -> String {
-    let now = jiff::Timestamp::now();
-    jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
+    Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 /// Makes a sealed record of one sitting.
