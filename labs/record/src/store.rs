@@ -1,15 +1,19 @@
 //! Reading and writing the files under `verification/`. A file is written whole or not at all.
 
+use std::fmt;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
 use crate::agreement::Agreement;
+use crate::cells::{Cells, Prices, SourceTable};
+use crate::claim::Claims;
+use crate::manifest::Manifest;
+use crate::published::Published;
 use crate::record::{Record, SCHEMA};
+use crate::signing::Signatures;
 use crate::slices::Slices;
+use crate::sources::Sources;
 
 /// What can go wrong with a file of records.
 #[derive(Debug, thiserror::Error)]
@@ -44,24 +48,66 @@ fn why(cause: &std::io::Error) -> String {
     }
 }
 
+/// What stands in a file of its own. Going from and to text is compiled here, once, and not in every program at its level
+/// of optimisation: it would be an eighth of the crate `labs`.
+pub trait Stored: Sized {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// The text is not YAML, or says something else.
+    fn from_yaml(text: &str) -> Result<Self, serde_yaml::Error>;
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// It holds what YAML has no word for.
+    fn to_yaml(&self) -> Result<String, serde_yaml::Error>;
+}
+
+macro_rules! stored {
+    ($($kind:ty),+) => {
+        $(impl Stored for $kind {
+            fn from_yaml(text: &str) -> Result<Self, serde_yaml::Error> {
+                serde_yaml::from_str(text)
+            }
+
+            fn to_yaml(&self) -> Result<String, serde_yaml::Error> {
+                serde_yaml::to_string(self)
+            }
+        })+
+    };
+}
+
+stored!(
+    Agreement,
+    Cells,
+    Claims,
+    Manifest,
+    Prices,
+    Published,
+    Record,
+    Signatures,
+    Slices,
+    SourceTable,
+    Sources
+);
+
 /// Reads a YAML file into a type; `what` names the kind of file in errors.
-pub fn read<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<T, Error> {
-    let text =
-        fs::read_to_string(path).map_err(|cause| Error::Io { action: "read", path: path.into(), cause })?;
-    serde_yaml::from_str(&text).map_err(|cause| Error::Malformed {
-        what,
-        path: path.into(),
-        cause: cause.to_string(),
-    })
+pub fn read<T: Stored>(path: &Path, what: &'static str) -> Result<T, Error> {
+    T::from_yaml(&text(path)?).map_err(|cause| malformed(what, path, cause))
+}
+
+fn text(path: &Path) -> Result<String, Error> {
+    fs::read_to_string(path).map_err(|cause| Error::Io { action: "read", path: path.into(), cause })
+}
+
+fn malformed(what: &'static str, path: &Path, cause: impl fmt::Display) -> Error {
+    Error::Malformed { what, path: path.into(), cause: cause.to_string() }
 }
 
 /// Reads a value from YAML text that stands in no file.
-pub fn parse<T: DeserializeOwned>(text: &str, what: &'static str) -> Result<T, Error> {
-    serde_yaml::from_str(text).map_err(|cause| Error::Malformed {
-        what,
-        path: PathBuf::from("<text>"),
-        cause: cause.to_string(),
-    })
+pub fn parse<T: Stored>(text: &str, what: &'static str) -> Result<T, Error> {
+    T::from_yaml(text).map_err(|cause| malformed(what, Path::new("<text>"), cause))
 }
 
 /// Reads a record. One of another schema is refused by that reason, before any other.
@@ -79,37 +125,31 @@ pub fn read_slices(path: &Path) -> Result<Slices, Error> {
     read_versioned(path, "file of slices")
 }
 
-fn read_versioned<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<T, Error> {
+fn read_versioned<T: Stored>(path: &Path, what: &'static str) -> Result<T, Error> {
     #[derive(serde::Deserialize)]
     struct Version {
         schema: Option<u32>,
     }
-    let version: Version = read(path, what)?;
+    let text = text(path)?;
+    let version: Version = serde_yaml::from_str(&text).map_err(|cause| malformed(what, path, cause))?;
     if version.schema != Some(SCHEMA) {
         let found = version.schema.map_or("none".to_owned(), |schema| schema.to_string());
-        return Err(Error::Malformed {
-            what,
-            path: path.into(),
-            cause: format!(
-                "its schema is {found}, this program reads {SCHEMA}; use the version that wrote it, or measure anew"
-            ),
-        });
+        let cause = format!(
+            "its schema is {found}, this program reads {SCHEMA}; use the version that wrote it, or measure anew"
+        );
+        return Err(malformed(what, path, cause));
     }
-    read(path, what)
+    T::from_yaml(&text).map_err(|cause| malformed(what, path, cause))
 }
 
 /// Writes a value as YAML.
-pub fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), Error> {
+pub fn write<T: Stored>(path: &Path, value: &T) -> Result<(), Error> {
     write_text(path, &to_text(path, value)?)
 }
 
 /// A value as the YAML that [`write`] puts into `path`.
-pub fn to_text<T: Serialize>(path: &Path, value: &T) -> Result<String, Error> {
-    serde_yaml::to_string(value).map_err(|cause| Error::Malformed {
-        what: "value",
-        path: path.into(),
-        cause: cause.to_string(),
-    })
+pub fn to_text<T: Stored>(path: &Path, value: &T) -> Result<String, Error> {
+    value.to_yaml().map_err(|cause| malformed("value", path, cause))
 }
 
 /// Writes a file under a temporary name beside its place, then renames it: readers see the old file or the

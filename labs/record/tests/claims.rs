@@ -15,6 +15,7 @@ use labs_record::figure::{Coordinate, Figure, Kind, Samples, Unit};
 use labs_record::manifest::{LabEntry, Manifest};
 use labs_record::published::Published;
 use labs_record::record::{Absent, Gpu};
+use labs_record::sources::Sources;
 use labs_record::{Claims, Evidence, Verdict, claim_check, store, wording};
 
 const SIZES: [u64; 6] = [4_096, 65_536, 262_144, 1_048_576, 4_194_304, 67_108_864];
@@ -46,14 +47,6 @@ fn gpu() -> Gpu {
 
 #[test]
 fn every_claims_file_is_sound() {
-    #[derive(serde::Deserialize)]
-    struct Sources {
-        claims: Vec<SourceClaim>,
-    }
-    #[derive(serde::Deserialize)]
-    struct SourceClaim {
-        id: String,
-    }
     let sources: Sources = store::read(&root().join("verification/sources.yaml"), "list of sources").unwrap();
     let known: BTreeSet<String> = sources.claims.iter().map(|claim| claim.id.clone()).collect();
     assert_eq!(known.len(), sources.claims.len(), "an id stands in sources.yaml twice");

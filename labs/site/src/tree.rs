@@ -17,7 +17,6 @@ use labs_record::rules::{Status, faults, status};
 use labs_record::slices::Slices;
 use labs_record::sources::Sources;
 use labs_record::{Evidence, SCHEMA, claim_check, store};
-use serde::de::DeserializeOwned;
 
 /// A checkout, read.
 #[derive(Debug)]
@@ -270,7 +269,7 @@ impl Tree {
 }
 
 /// A file that may not be there yet.
-fn optional<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<Option<T>> {
+fn optional<T: store::Stored>(path: &Path, what: &'static str) -> Result<Option<T>> {
     match path.is_file() {
         true => Ok(Some(store::read(path, what)?)),
         false => Ok(None),
