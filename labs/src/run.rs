@@ -216,7 +216,9 @@ pub fn reference_record(lab: &dyn Lab) -> Option<Record> {
             match (rules::faults(&record, &manifest).first(), rules::status(&record, &manifest)) {
                 (Some(fault), _) => fault.clone(),
                 (None, Status::Verified) => return Some(record),
-                (None, status) => status.to_string(),
+                // Every kernel may be a reason of its own: the first will do.
+                (None, Status::Draft(why)) => format!("draft: {}", why.first().map_or("", String::as_str)),
+                (None, Status::Stale(why)) => format!("stale: {}", why.first().map_or("", String::as_str)),
             }
         }
     };
