@@ -67,7 +67,10 @@ fn figures() -> Vec<Figure> {
             Found::Tries(seen, 132),
         ));
     }
-    all.push(figure("in_cluster", "add_lines", std::slice::from_ref(&lines), Found::Tries(7, 7)));
+    for (from, cycles) in [("own_gpc", 2400.0), ("own_side", 600.0), ("other_side", 310.0)] {
+        let wait = Found::Numbers(Unit::Cycles, Kind::Spread, vec![cycles]);
+        all.push(figure("hot_cluster", "add_lines", &[lines.clone(), ("heated_from", from.into())], wait));
+    }
     for (chosen, ns) in
         [("near_once", 28e3), ("near_twice", 60e3), ("every_class", 50e3), ("neighbours", 140e3)]
     {
@@ -114,7 +117,7 @@ fn beside() -> Vec<Figure> {
                 let times = |waits| if slice == "other" || hot_sms == 0 { 1.0 } else { waits };
                 all.push(figure("stream_cycles", "load_stream", &at, cycles(8e3 * times(waits))));
                 for (from, waits) in
-                    [("everywhere", waits), ("same_way", waits), ("own_side", 2.0), ("other_side", 1.0)]
+                    [("everywhere", waits), ("own_gpc", waits), ("own_side", 2.0), ("other_side", 1.0)]
                 {
                     let at = [at.as_slice(), &[("heated_from", from.into())]].concat();
                     all.push(figure("load_cycles", "load_lines", &at, cycles(300.0 * times(waits))));
@@ -153,10 +156,10 @@ const REFUTATIONS: [Refutation; 32] = [
     ("the_partner_waits_as_long", "load_cycles", "slice", "partner", 0.5),
     ("more_sms_longer_queue", "load_cycles", "hot_sms", "12", 0.1),
     ("the_queue_is_full", "load_cycles", "hot_sms", "96", 2.0),
-    ("own_way_waits_longest", "load_cycles", "heated_from", "own_side", 6.0),
+    ("own_gpc_waits_longest", "load_cycles", "heated_from", "own_side", 6.0),
     ("others_take_turns", "load_cycles", "hot_sms", "48", 2.0),
     ("the_other_side_costs_nothing", "load_cycles", "hot_sms", "48", 2.0),
-    ("the_way_is_the_gpc", "in_cluster", "", "", 0.5),
+    ("the_gpc_shows", "hot_cluster", "heated_from", "own_gpc", 0.4),
     ("far_loads_are_answered_near", "load_cycles", "home", "far", 2.0),
     ("a_load_elsewhere_does_not", "load_cycles", "hot_sms", "96", 3.0),
     ("a_stream_slows", "stream_cycles", "hot_sms", "96", 0.1),

@@ -103,8 +103,8 @@ impl Lab for SliceMap {
             axis("hot_sms", "SMs that keep a line hot beside loads", 4096, &HOT_SMS, &[0, 4]),
             words(
                 "heated_from",
-                "SMs that keep the line hot: everywhere, on the reader's way, else on its side, on the other side",
-                &["everywhere", "same_way", "own_side", "other_side"],
+                "SMs that keep the line hot: everywhere, in the reader's GPC, else on its side, on the other side",
+                &["everywhere", "own_gpc", "own_side", "other_side"],
                 &["everywhere"],
             ),
             words(
@@ -140,12 +140,11 @@ impl Lab for SliceMap {
                 "one add and its reply, to the first line of each class",
             ),
             FigureEntry::spread(
-                "one_hot_sm",
+                "hot_cluster",
                 Unit::Cycles,
-                "one load while one other SM keeps a line of its class hot, for each SM that stands so",
-            ),
-            FigureEntry::observation("in_cluster", "SMs of one cluster with the reader that are on its way")
-                .optional(),
+                "one load while the SMs of one cluster keep a line of its class hot, for each cluster that stands so",
+            )
+            .optional(),
             FigureEntry::observation(
                 "sms",
                 "SMs to which the same lines are near as to the first, or the others",
@@ -203,8 +202,8 @@ impl Lab for SliceMap {
              to each line; second map in random order with gaps of its own; bits past the map by {SAMPLED} lines; classes of the \
              first {PLACED} buckets of an array; hot lines: {} warps a line, {PAIR_ROUNDS} adds a lane, {SET_ROUNDS} for sets; views \
              by {} lines; every add counted; loads beside: {} lines {} times, stream {} SMs and {} lines a warp, the SM that reads first and \
-             others on its way and its side by turns; an SM of that side is on its way whose adds alone make near loads wait \
-             beyond the gap of two kinds; hot SMs everywhere by turns, or standing one way; delays of two hot lines \
+             others of its GPC and its side by turns; of its GPC are the SMs of its cluster of 8 and of any other on its side that \
+             alone makes near loads wait beyond the gap of two kinds; hot SMs everywhere by turns, or standing one way; delays of two hot lines \
              by the quickest of three",
             survey::HOT_SMS,
             hot::HEAD_START,

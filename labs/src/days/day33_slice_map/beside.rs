@@ -80,7 +80,7 @@ pub(super) fn choose(members: &[(u32, Vec<u32>)], far: bool, slice: &str) -> Opt
     Some((*full(hot)?.last()?, read.iter().take(READ).copied().collect()))
 }
 
-/// Who reads and who keeps the line hot: readers are the first SM and others by turns of those on its way and on its side;
+/// Who reads and who keeps the line hot: readers are the first SM and others by turns of its GPC and of its side;
 /// hot SMs stand as asked for, or by turns in every way as long as there are. None where there are too few.
 fn cast(
     first: u32,
@@ -92,15 +92,15 @@ fn cast(
     let of = |wanted: Stand| {
         stands.iter().filter(move |(_, stand)| *stand == wanted).map(|(sm, _)| *sm).collect::<Vec<u32>>()
     };
-    let [way, own, other] = [Stand::SameWay, Stand::OwnSide, Stand::OtherSide].map(of);
-    let readers = [vec![first], by_turns(&[&way, &own]).into_iter().take(readers - 1).collect()].concat();
+    let [gpc, own, other] = [Stand::OwnGpc, Stand::OwnSide, Stand::OtherSide].map(of);
+    let readers = [vec![first], by_turns(&[&gpc, &own]).into_iter().take(readers - 1).collect()].concat();
     let left = |sms: Vec<u32>| sms.into_iter().filter(|sm| !readers.contains(sm)).collect::<Vec<u32>>();
-    let [way, own, other] = [way, own, other].map(left);
+    let [gpc, own, other] = [gpc, own, other].map(left);
     let hot_ones = match heated_from {
-        Some(Stand::SameWay) => way,
+        Some(Stand::OwnGpc) => gpc,
         Some(Stand::OwnSide) => own,
         Some(Stand::OtherSide) => other,
-        None => by_turns(&[&way, &own, &other]),
+        None => by_turns(&[&gpc, &own, &other]),
     };
     Some(Cast { hot: hot_ones.get(..hot)?.to_vec(), readers })
 }
@@ -119,7 +119,7 @@ impl Beside {
             _ => String::new(),
         };
         let heated_from = match word("heated_from").as_str() {
-            "same_way" => Some(Stand::SameWay),
+            "own_gpc" => Some(Stand::OwnGpc),
             "own_side" => Some(Stand::OwnSide),
             "other_side" => Some(Stand::OtherSide),
             _ => None,
@@ -131,7 +131,11 @@ impl Beside {
         let (chosen, stands) = match mapped {
             true => {
                 let members = survey::mapped(bench, WINDOW)?.members();
-                let stands = survey::stands(bench)?.into_iter().map(|(sm, stand, _)| (sm, stand)).collect();
+                let companies = survey::companies(bench)?;
+                let stands = companies
+                    .into_iter()
+                    .flat_map(|company| company.sms.into_iter().map(move |sm| (sm, company.stand)))
+                    .collect();
                 (choose(&members, word("home") == "far", &word("slice")), stands)
             }
             // Without a map any lines and any SMs do for a check.
@@ -246,16 +250,16 @@ mod tests {
 
     #[test]
     fn hot_sms_stand_as_asked_for_and_readers_are_not_among_them() {
-        // 0 reads; 1 to 3 are on its way, 4 to 7 on its side, 8 to 11 on the other.
+        // 0 reads; 1 to 3 are of its GPC, 4 to 7 of its side, 8 to 11 on the other.
         let stand = |sm| match sm {
-            1..=3 => Stand::SameWay,
+            1..=3 => Stand::OwnGpc,
             4..=7 => Stand::OwnSide,
             _ => Stand::OtherSide,
         };
         let stands: Vec<(u32, Stand)> = (1..12).map(|sm| (sm, stand(sm))).collect();
         let hot = |hot, from| cast(0, &stands, 1, hot, from).map(|cast| cast.hot);
-        assert_eq!(hot(3, Some(Stand::SameWay)).unwrap(), [1, 2, 3]);
-        assert_eq!(hot(4, Some(Stand::SameWay)), None, "there are three");
+        assert_eq!(hot(3, Some(Stand::OwnGpc)).unwrap(), [1, 2, 3]);
+        assert_eq!(hot(4, Some(Stand::OwnGpc)), None, "there are three");
         assert_eq!(hot(2, Some(Stand::OwnSide)).unwrap(), [4, 5]);
         assert_eq!(hot(2, Some(Stand::OtherSide)).unwrap(), [8, 9]);
         assert_eq!(hot(5, None).unwrap(), [1, 4, 8, 2, 5]);

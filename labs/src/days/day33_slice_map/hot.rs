@@ -22,7 +22,7 @@ const NUMBER: u64 = 31;
 /// Numbers that SMs may have: up to, not including, this one.
 const SM_NUMBERS: usize = 4096;
 /// Blocks a cluster: as many as every GPU with clusters takes.
-const CLUSTER: u32 = 8;
+pub(super) const CLUSTER: u32 = 8;
 /// Roles, as the kernels know them.
 const HEATS: u32 = 1;
 const READS: u32 = 2;

@@ -138,26 +138,15 @@ pub(super) fn distances(bench: &mut Bench<'_>, case: &Case, variant: &Variant) -
         let seen = views.iter().filter(|(_, alike, of)| View::of(*alike, *of) == view).count() as u64;
         bench.observation("sms", case, &[("view", name.into())], seen, views.len() as u64);
     }
-    one_hot_sm(bench, case)
-}
-
-/// What the reader waits for each other SM that alone keeps a line hot, and who of those in its GPC is on its way.
-fn one_hot_sm(bench: &mut Bench<'_>, case: &Case) -> Result<()> {
-    let stands = survey::stands(bench)?;
-    for (name, wanted) in
-        [("same_way", Stand::SameWay), ("own_side", Stand::OwnSide), ("other_side", Stand::OtherSide)]
+    for (name, stand) in
+        [("own_gpc", Stand::OwnGpc), ("own_side", Stand::OwnSide), ("other_side", Stand::OtherSide)]
     {
-        let waits: Vec<f64> =
-            stands.iter().filter(|(_, stand, _)| *stand == wanted).map(|(.., wait)| *wait).collect();
+        let companies = survey::companies(bench)?;
+        let of = companies.iter().filter(|company| company.stand == stand);
+        let waits: Vec<f64> = of.filter_map(|company| company.wait).collect();
         if !waits.is_empty() {
-            bench.spread("one_hot_sm", case, &[("heated_from", name.into())], Unit::Cycles, waits);
+            bench.spread("hot_cluster", case, &[("heated_from", name.into())], Unit::Cycles, waits);
         }
-    }
-    let clustered = survey::clustered(bench)?;
-    let on_the_way =
-        stands.iter().filter(|(sm, stand, _)| *stand == Stand::SameWay && clustered.contains(sm));
-    if !clustered.is_empty() {
-        bench.observation("in_cluster", case, &[], on_the_way.count() as u64, clustered.len() as u64);
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! What a session finds out about its memory: groups, distances, classes, and from which SMs lines look alike.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 
 use super::beside;
-use super::hot::{Cast, Lines, MOST, VISITS, adds_a_line};
+use super::hot::{CLUSTER, Cast, Lines, MOST, VISITS, adds_a_line};
 use super::map::{self, Classes, Finder, Gap, Heat};
 use super::{PAIR_ROUNDS, WINDOW};
 use crate::failure::failed;
@@ -16,7 +16,7 @@ pub(super) const HOT_SMS: usize = 8;
 /// Lines whose distances are compared between SMs.
 pub(super) const COMPARED: usize = 256;
 
-/// Architecture from which there are clusters, and launches in which it is seen who is in one.
+/// Architecture from which there are clusters, and launches at most until the first SM is in one.
 const CLUSTERS_FROM: u32 = 90;
 const CLUSTERED: usize = 4;
 
@@ -335,70 +335,101 @@ impl View {
 /// Where an SM stands to the one that reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stand {
-    /// On its side, and when it keeps a line hot the reader waits longer than for others of that side.
-    SameWay,
-    /// On its side.
+    /// In its cluster, and so in its GPC; or in another cluster that makes it wait as long.
+    OwnGpc,
+    /// Elsewhere on its side.
     OwnSide,
     /// On the other side, or on none.
     OtherSide,
 }
 
-/// Cycles of a load from a line near the first SM while one other SM keeps a line of its class hot, and where each of the
-/// other SMs stands; made once a session. Empty where no class has lines enough.
+/// SMs that stand one way and ran one cluster, and what the reader waits when they alone keep a line hot.
+#[derive(Clone, Debug)]
+pub(super) struct Company {
+    /// Where they stand.
+    pub(super) stand: Stand,
+    /// The SMs, the reader not among them.
+    pub(super) sms: Vec<u32>,
+    /// Cycles of a load from a near line of the hot line's class; none where it was not measured.
+    pub(super) wait: Option<f64>,
+}
+
+/// Who stands where, cluster by cluster; an SM that is in none is left out. Where there are no clusters, one company a side.
 ///
 /// # Errors
 /// As [`mapped_anew`].
-pub(super) fn stands(bench: &mut Bench<'_>) -> Result<Vec<(u32, Stand, f64)>> {
-    let members = mapped(bench, WINDOW)?.members();
-    let Some((hot, read)) = beside::choose(&members, false, "same") else { return Ok(Vec::new()) };
-    let views: Vec<(u32, View)> =
+pub(super) fn companies(bench: &mut Bench<'_>) -> Result<Vec<Company>> {
+    let views: BTreeMap<u32, View> =
         views(bench)?.into_iter().map(|(sm, alike, of)| (sm, View::of(alike, of))).collect();
-    let known = bench.kept("waits", 0, |bench| {
+    let first = sms(bench)?.first().copied();
+    let members = mapped(bench, WINDOW)?.members();
+    let chosen = beside::choose(&members, false, "same");
+    let clusters = clusters(bench)?;
+    let (Some(first), Some((hot, read)), false) = (first, chosen, clusters.is_empty()) else {
+        return Ok(by_side(&views, first));
+    };
+    let waits = bench.kept("waits", 0, |bench| {
         tests(bench, |tests| {
-            let readers: Vec<u32> = tests.sms.iter().take(1).copied().collect();
-            let others: Vec<u32> = tests.sms.iter().skip(1).copied().collect();
             let mut waits = Vec::new();
-            for sm in others {
-                let cast = Cast { hot: vec![sm], readers: readers.clone() };
+            for cluster in &clusters {
+                let others = cluster.iter().copied().filter(|sm| *sm != first).collect();
+                let cast = Cast { hot: others, readers: vec![first] };
                 tests.lines.assign(tests.bench.backend, &cast)?;
                 waits.push(map::median(tests.heat(hot, &read)?));
             }
             Ok(waits)
         })
     })?;
-    let waits: Vec<(u32, View, f64)> =
-        views.into_iter().skip(1).zip(known.iter()).map(|((sm, view), wait)| (sm, view, *wait)).collect();
-    let own = waits.iter().filter(|(_, view, _)| *view == View::Alike).map(|(.., wait)| *wait).collect();
-    let gap = Gap::of_kinds(own);
-    let stand = |view, wait: f64| match view {
-        View::Alike if gap.is_some_and(|gap| wait >= gap.above) => Stand::SameWay,
-        View::Alike => Stand::OwnSide,
-        _ => Stand::OtherSide,
+    let own = |cluster: &Vec<u32>| cluster.iter().all(|sm| views.get(sm) == Some(&View::Alike));
+    let pairs = || clusters.iter().zip(waits.iter().copied());
+    let gap = Gap::of_kinds(pairs().filter(|(cluster, _)| own(cluster)).map(|(_, wait)| wait).collect());
+    let stand = |cluster: &Vec<u32>, wait: f64| match own(cluster) {
+        true if cluster.contains(&first) || gap.is_some_and(|gap| wait >= gap.above) => Stand::OwnGpc,
+        true => Stand::OwnSide,
+        false => Stand::OtherSide,
     };
-    Ok(waits.into_iter().map(|(sm, view, wait)| (sm, stand(view, wait), wait)).collect())
+    let company = |(cluster, wait): (&Vec<u32>, f64)| Company {
+        stand: stand(cluster, wait),
+        sms: cluster.iter().copied().filter(|sm| *sm != first).collect(),
+        wait: Some(wait),
+    };
+    Ok(pairs().map(company).collect())
 }
 
-/// SMs that were in one cluster with the first, and so in one GPC; empty where there are no clusters.
+fn by_side(views: &BTreeMap<u32, View>, first: Option<u32>) -> Vec<Company> {
+    let company = |stand, alike| {
+        let of = |(sm, view): (&u32, &View)| {
+            ((*view == View::Alike) == alike && Some(*sm) != first).then_some(*sm)
+        };
+        Company { stand, sms: views.iter().filter_map(of).collect(), wait: None }
+    };
+    vec![company(Stand::OwnSide, true), company(Stand::OtherSide, false)]
+}
+
+/// The SMs of each cluster of one launch, which has the first SM in it if one of several does; none where there are no
+/// clusters. Found out once a session.
 ///
 /// # Errors
 /// Those of the backend.
-pub(super) fn clustered(bench: &mut Bench<'_>) -> Result<BTreeSet<u32>> {
-    let first = sms(bench)?.first().copied();
-    let mut together = BTreeSet::new();
+fn clusters(bench: &mut Bench<'_>) -> Result<Vec<Vec<u32>>> {
     if bench.backend.device().architecture < CLUSTERS_FROM {
-        return Ok(together);
+        return Ok(Vec::new());
     }
-    let lines = Lines::whole(bench)?;
-    lines.assign(bench.backend, &Cast::default())?;
-    for _ in 0..CLUSTERED {
-        for cluster in lines.clusters(bench.backend)? {
-            if cluster.iter().any(|sm| Some(*sm) == first) {
-                together.extend(cluster);
+    let first = sms(bench)?.first().copied();
+    let known = bench.kept("clusters", 0, |bench| {
+        let lines = Lines::whole(bench)?;
+        lines.assign(bench.backend, &Cast::default())?;
+        let mut clusters = lines.clusters(bench.backend)?;
+        for _ in 1..CLUSTERED {
+            if clusters.iter().flatten().any(|sm| Some(*sm) == first) {
+                break;
             }
+            clusters = lines.clusters(bench.backend)?;
         }
-    }
-    together.retain(|sm| Some(*sm) != first);
-    Ok(together)
+        Ok(clusters.into_iter().flatten().map(f64::from).collect())
+    })?;
+    let sms: Vec<u32> = known.iter().map(|sm| *sm as u32).collect();
+    Ok(sms.chunks(CLUSTER as usize).map(<[u32]>::to_vec).collect())
 }
 
 /// Classes as numbers that a session keeps.
