@@ -12,6 +12,7 @@ mod foot;
 mod lists;
 mod map;
 mod model;
+mod outcomes;
 mod selection;
 mod slices;
 mod sources;
@@ -42,13 +43,14 @@ const INLINE: [(&str, Verb); 6] = [
 ];
 
 /// Verbs that print a block.
-const BLOCKS: [(&str, Verb); 27] = [
+const BLOCKS: [(&str, Verb); 28] = [
     ("table", tables::table),
     ("published", tables::published),
     ("output", tables::output),
     ("chart", chart::chart),
     ("bits", bits::bits),
     ("line_map", map::line_map),
+    ("outcomes", outcomes::outcomes),
     ("slices", slices::slices),
     ("claim", claims::claim),
     ("claims", claims::claims),
