@@ -1,4 +1,5 @@
-//! The library against a second reading of the chapter, on random programs: every end that one allows the other allows.
+//! The library against a second reading of the chapter, on random programs: every end that one allows the other
+//! allows, and where one sees a data race the other does.
 #![allow(clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod model;
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 use labs_oracle::{Atom, Axiom, Cell, Model, Outcome, Test};
-use model::{End, Overlooked, Reading};
+use model::{End, Overlooked, Reading, Verdicts};
 
 /// Programs compared; `ORACLE_PROGRAMS` and `ORACLE_SEED` ask for more, and for others.
 const PROGRAMS: u64 = 500;
@@ -40,8 +41,12 @@ fn disagreement(model: &Model, overlooked: Overlooked, programs: u64, seed: u64)
     let mut random = Rng::with_seed(seed);
     (0..programs).find_map(|_| {
         let test = programs::program(&mut random);
-        let (possible, allowed) = Reading::of(&test, overlooked).ends();
+        let Verdicts { possible, allowed, races } = Reading::of(&test, overlooked).verdicts();
         let found = allowed_by(model, &test, &possible);
+        let race = model.race(&test).unwrap_or_else(|error| panic!("{test}\n{error}"));
+        if race.is_some() != races {
+            return Some(format!("{test}\na race by the library: {race:?}, by the second reading: {races}"));
+        }
         let only =
             |these: &BTreeSet<End>, those| these.difference(those).next().map(|end| format!("{end:?}"));
         let library = only(&found, &allowed).map(|end| format!("only the library allows {end}"));

@@ -66,6 +66,15 @@ impl Op {
 /// What the registers and locations hold at the end.
 pub(crate) type End = BTreeMap<String, u64>;
 
+#[derive(Default)]
+pub(crate) struct Verdicts {
+    /// Ends of executions, permitted or not.
+    pub(crate) possible: BTreeSet<End>,
+    pub(crate) allowed: BTreeSet<End>,
+    /// Whether an execution that is permitted has a data race.
+    pub(crate) races: bool,
+}
+
 pub(crate) struct Reading {
     ops: Vec<Op>,
     registers: BTreeMap<String, usize>,
@@ -181,9 +190,9 @@ impl Reading {
         (ordered || both) && (!memory || self.overlaps(a, b))
     }
 
-    /// Every end that the model allows.
-    pub(crate) fn ends(&self) -> (BTreeSet<End>, BTreeSet<End>) {
-        let (mut possible, mut allowed) = (BTreeSet::new(), BTreeSet::new());
+    /// What the model says of the program.
+    pub(crate) fn verdicts(&self) -> Verdicts {
+        let mut verdicts = Verdicts::default();
         let reads: Vec<usize> = (0..self.ops.len()).filter(|op| self.ops[*op].reads).collect();
         let (fixed, fence_orders, coherence_orders) =
             (Fixed::of(self), self.fence_orders(), self.coherence_orders());
@@ -194,13 +203,14 @@ impl Reading {
                 for co in &coherence_orders {
                     let ends = self.ends_of(&values, *co);
                     if run.permits(*co) {
-                        allowed.extend(ends.iter().cloned());
+                        verdicts.allowed.extend(ends.iter().cloned());
+                        verdicts.races |= run.races();
                     }
-                    possible.extend(ends);
+                    verdicts.possible.extend(ends);
                 }
             }
         });
-        (possible, allowed)
+        verdicts
     }
 
     fn each_read(
@@ -323,6 +333,11 @@ impl Reading {
 
     pub(crate) fn write(&self, op: usize) -> bool {
         self.ops[op].writes()
+    }
+
+    /// Of no thread: an initial write.
+    pub(crate) fn initial(&self, op: usize) -> bool {
+        self.ops[op].thread.is_none()
     }
 
     pub(crate) fn atomic(&self, op: usize) -> bool {

@@ -74,6 +74,16 @@ impl<'a> Run<'a> {
             && self.causality(fr)
     }
 
+    /// 8.7.1: two conflicting operations that are neither related in causality order nor morally strong.
+    pub(crate) fn races(&self) -> bool {
+        let initial = |op: usize| self.reading.initial(op);
+        let conflict = |a: usize, b: usize| self.reading.write(a) || self.reading.write(b);
+        let ordered = |a: usize, b: usize| self.cause.contains((a, b)) || self.cause.contains((b, a));
+        let apart = |a: usize, b: usize| a != b && !self.fixed.strong.contains((a, b)) && !ordered(a, b);
+        let pairs = self.fixed.overlapping.iter();
+        pairs.filter(|(a, b)| !initial(*a) && !initial(*b)).any(|(a, b)| conflict(a, b) && apart(a, b))
+    }
+
     fn between_writes(&self, pairs: Pairs) -> impl Iterator<Item = (usize, usize)> {
         pairs.iter().filter(|(a, b)| self.reading.write(*a) && self.reading.write(*b))
     }
