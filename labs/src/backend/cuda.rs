@@ -266,8 +266,11 @@ impl Backend for Cuda {
             unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), start, data.len()) };
             return Ok(());
         }
-        // SAFETY: the buffer holds at least `data.len()` bytes; the copy ends before the call does.
-        unsafe { result::memcpy_htod_sync(buffer.address, data) }.map_err(broken)
+        // On the stream of the kernels, and waited for: the driver's synchronous copy returns when it has read `data`, which may
+        // be before the last of it has arrived, and a kernel on another stream than its own does not wait for it.
+        // SAFETY: the buffer holds at least `data.len()` bytes, and `data` lives until the stream has passed the copy.
+        unsafe { result::memcpy_htod_async(buffer.address, data, self.stream) }.map_err(broken)?;
+        self.wait()
     }
 
     fn read(&mut self, buffer: Buffer, data: &mut [u8]) -> Result<()> {
