@@ -219,3 +219,13 @@ fn machine_code(record: &Record) -> BTreeSet<(&str, &str)> {
 fn versions(peers: &[Peer]) -> Vec<(&str, &str)> {
     peers.iter().map(|peer| (peer.name.as_str(), peer.version.as_str())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn now_is_a_date_and_a_time_to_the_second() {
+        let shape: String =
+            super::now().chars().map(|sign| if sign.is_ascii_digit() { '0' } else { sign }).collect();
+        assert_eq!(shape, "0000-00-00T00:00:00Z");
+    }
+}
