@@ -117,7 +117,7 @@ fn beside() -> Vec<Figure> {
                 let times = |waits| if slice == "other" || hot_sms == 0 { 1.0 } else { waits };
                 all.push(figure("stream_cycles", "load_stream", &at, cycles(8e3 * times(waits))));
                 for (from, waits) in
-                    [("everywhere", waits), ("own_gpc", waits), ("own_side", 2.0), ("other_side", 1.0)]
+                    [("everywhere", waits), ("own_gpc", 6.0), ("own_side", 2.0), ("other_side", 1.0)]
                 {
                     let at = [at.as_slice(), &[("heated_from", from.into())]].concat();
                     all.push(figure("load_cycles", "load_lines", &at, cycles(300.0 * times(waits))));
@@ -131,7 +131,7 @@ fn beside() -> Vec<Figure> {
 /// What refutes a claim: the figure of this name at this place becomes `times` its value, or so many more tries of 2,048.
 type Refutation = (&'static str, &'static str, &'static str, &'static str, f64);
 
-const REFUTATIONS: [Refutation; 32] = [
+const REFUTATIONS: [Refutation; 33] = [
     ("far_is_far", "trip", "home", "far", 0.5),
     ("two_sides", "sms", "view", "neither", 0.1),
     ("two_classes_a_group", "classes_a_group", "", "", 0.5),
@@ -156,6 +156,7 @@ const REFUTATIONS: [Refutation; 32] = [
     ("the_partner_waits_as_long", "load_cycles", "slice", "partner", 0.5),
     ("more_sms_longer_queue", "load_cycles", "hot_sms", "12", 0.1),
     ("the_queue_is_full", "load_cycles", "hot_sms", "96", 2.0),
+    ("four_fill_the_queue", "load_cycles", "hot_sms", "4", 0.5),
     ("own_gpc_waits_longest", "load_cycles", "heated_from", "own_side", 6.0),
     ("others_take_turns", "load_cycles", "hot_sms", "48", 2.0),
     ("the_other_side_costs_nothing", "load_cycles", "hot_sms", "48", 2.0),
