@@ -25,6 +25,8 @@ const KNOWN: [(&str, &str, u32, &str); 8] = [
     ("day32_no_return", "ref_used", 75, HEADER),
     ("day32_no_return", "ref_used", 90, HEADER),
     ("day37_litmus", "*", 90, THREAD),
+    ("day33_slice_map", "load_lines", 75, ALONE),
+    ("day33_slice_map", "load_lines", 90, ALONE),
 ];
 const HEADER: &str = "the instruction is the one predicted; to the disassembler it stands in a line of the library's header, to \
     the simulator in the kernel's line that calls it";
@@ -32,6 +34,8 @@ const MASK: &str = "the active mask is one value a warp, and ptxas keeps it in a
     leader alone adds, there is nothing to fold and the count is the same";
 const LEADER: &str = "ptxas sees that the first lane alone adds, the prediction does not: a full warp never comes \
     there, and the count is the same";
+const ALONE: &str =
+    "thread 0 alone adds; ptxas leaves it unfolded behind a loop with a way out, and the count is the same";
 const THREAD: &str = "in a loop ptxas does not fold, and thread 0 alone adds where it could; where a fence may come after an \
     add whose old value nobody uses, ptxas asks for the reply all the same";
 

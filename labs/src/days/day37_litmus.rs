@@ -139,18 +139,20 @@ impl Lab for LitmusTests {
 
     fn protocol(&self) -> String {
         format!(
-            "block {BLOCK}; 2 blocks an SM play, half as many more make stress; up to {MOST_ROUNDS} rounds a launch, with \
-             pauses one in {FEWER_WITH_PAUSES} of them; {SPAN} words a location, an instance a word of its own; {} sets of \
-             parameters a session, drawn by fastrand from the session's seed: stride, turn, numbering of blocks, skew, \
-             what stress does and where; later parts lag by 0, 1000, 4000 and 16000 cycles; pauses last up to 1000, 8000 \
-             and 40000, for half of the parts, which then begin at any time within as long; each set with readers that \
-             look first and with readers that do not, with pauses and without; a launch each; a test at a place is played \
-             with the {CHOSEN} sets that are worth most, in {PROBED_ROUNDS} rounds of a version that takes about as long \
-             ({}): the lesser of the share of informative tries and that of instances in which the mutant, the last part's \
-             two accesses exchanged, is seen, in each manner; a team waits at most {PATIENCE} cycles for each other, four \
-             times as long for the host; tries at an outcome that the model forbids count only in those manners of playing \
-             a set in which the same version's mutant is seen; host: page-locked memory of {HOST_SPAN} words a location, \
-             at most {HOST_TEAMS} teams, a thread a part, the GPU's skew times {HOST_SPREAD}; tests: {}",
+            "block {BLOCK}; 2 blocks an SM play, half a block an SM makes stress; up to {MOST_ROUNDS} rounds a launch, \
+             with pauses one in {FEWER_WITH_PAUSES} of them; {SPAN} words a location, an instance a word of its own; {} \
+             sets of parameters a session, drawn by fastrand from the session's seed: stride, turn, numbering of \
+             blocks, skew, what stress does and where; later parts lag by 0, 1000, 4000 and 16000 cycles; pauses last \
+             up to 1000, 8000 and 40000, for half of the parts, which then begin within as long or the skew (on the \
+             host one instance in 16); each set with readers that look first and with readers that do not, with pauses \
+             and without; a launch each; a test at a place is played with the {CHOSEN} sets that are worth most, in \
+             {PROBED_ROUNDS} rounds of a version that takes about as long ({}): the lesser of the share of informative \
+             tries and that of instances in which the mutant, the last part's two accesses exchanged, is seen, with \
+             readers that look first, with pauses and without; a team waits at most {PATIENCE} cycles for each other, \
+             four times as long for the host, which waits 20 ms for it; tries at an outcome that the model forbids \
+             count only in those manners of playing a set in which the same version's mutant is seen; host: page-locked \
+             memory of {HOST_SPAN} words a location, at most {HOST_TEAMS} teams, a thread a part, the GPU's skew times \
+             {HOST_SPREAD}; tests: {}",
             Drawn::SETS,
             PROBES.join(", "),
             NAMES.map(|name| format!("{:?}", Litmus::named(name))).join("; ")
@@ -252,6 +254,9 @@ fn play(bench: &mut Bench<'_>, variant: &Variant, case: &Case, cell: &Cell) -> R
         let mutants = harness.play(bench, Played { litmus: &mutant, ..test }, &sets)?;
         spare_the_blind(&mut launches, &mutants);
         let shown = mutants.iter().fold(Tally::default(), |all, (_, launch)| all.and(*launch));
+        if let Some(contradiction) = contradiction(false, &shown, bench.seed) {
+            return Err(failed(format!("the mutant of {}: {contradiction}", cell.litmus.name)));
+        }
         bench.observation("mutant", case, &[], shown.weak, shown.informative);
     }
     let counted = launches.iter().fold(Tally::default(), |all, (_, launch)| all.and(*launch));

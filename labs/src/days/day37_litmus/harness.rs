@@ -19,7 +19,7 @@ use crate::backend::{Argument, Buffer, Launch, Step};
 use crate::lab::Variant;
 use crate::measure::Bench;
 
-/// Sets that a test is played with, of those drawn: the ones in which its mutant shows best.
+/// Sets that a test is played with, of those drawn: the ones that are worth most.
 pub(super) const CHOSEN: usize = 2;
 /// Rounds that a set is probed for.
 pub(super) const PROBED_ROUNDS: u32 = 2;

@@ -16,6 +16,8 @@ use crate::failure::failed;
 
 /// Cycles of a GPU in a nanosecond, about: what is drawn for both sides is drawn in cycles.
 const CYCLES_A_NS: u32 = 2;
+/// How long a thread keeps its core while it waits for its team.
+const PATIENCE_WITH_THE_CORE: Duration = Duration::from_micros(100);
 /// A thread of the host plays its instances one after the other, so only one in so many has a pause.
 const PAUSED_ONE_IN: u32 = 16;
 
@@ -38,7 +40,7 @@ impl HostParts<'_> {
     /// Plays them all, a thread for each part of each team.
     ///
     /// # Errors
-    /// This machine has no more threads. The GPU then goes on alone, as it does if one is late.
+    /// This machine has no more threads. The kernel then ends by its own patience.
     pub(super) fn play(&self, memory: &[AtomicU32]) -> Result<()> {
         thread::scope(|scope| {
             for team in 0..self.setting.teams {
@@ -135,7 +137,12 @@ impl HostParts<'_> {
         let began = Instant::now();
         for party in 0..self.litmus.parts.len() as u32 {
             while gate(party).load(Ordering::Relaxed) < round && began.elapsed() < self.patience {
-                std::hint::spin_loop();
+                // Where threads share a core, the one that is waited for needs it.
+                if began.elapsed() > PATIENCE_WITH_THE_CORE {
+                    thread::yield_now();
+                } else {
+                    std::hint::spin_loop();
+                }
             }
         }
     }

@@ -285,7 +285,7 @@ mod tests {
     const EXTENT: Extent = Extent {
         testers: 264,
         host_teams: 4,
-        stressers: 132,
+        stressers: 66,
         rounds: MOST_ROUNDS,
         span: SPAN,
         patience: 1_000,
