@@ -16,7 +16,7 @@ use labs_simt::{Folding, Module, SitePrediction, predict};
 const ARCHITECTURES: [u32; 2] = [75, 90];
 
 /// Sites where the prediction is known to be wrong: kernel file, kernel (`*` for all of them), architecture, and why.
-const KNOWN: [(&str, &str, u32, &str); 8] = [
+const KNOWN: [(&str, &str, u32, &str); 10] = [
     ("day35_filter", "agg_smem", 75, MASK),
     ("day35_filter", "agg_smem", 90, MASK),
     ("day36_compaction", "per_warp", 75, LEADER),
