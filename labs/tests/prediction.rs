@@ -34,8 +34,7 @@ const MASK: &str = "the active mask is one value a warp, and ptxas keeps it in a
     leader alone adds, there is nothing to fold and the count is the same";
 const LEADER: &str = "ptxas sees that the first lane alone adds, the prediction does not: a full warp never comes \
     there, and the count is the same";
-const ALONE: &str =
-    "thread 0 alone adds; ptxas leaves it unfolded behind a loop with a way out, and the count is the same";
+const ALONE: &str = "thread 0 alone adds, so there is nothing to fold and the count is the same";
 const THREAD: &str = "in a loop ptxas does not fold, and thread 0 alone adds where it could; where a fence may come after an \
     add whose old value nobody uses, ptxas asks for the reply all the same";
 
