@@ -240,7 +240,7 @@ fn play(bench: &mut Bench<'_>, variant: &Variant, case: &Case, cell: &Cell) -> R
     };
     let test = Played { litmus: &cell.litmus, variant, place: cell.place };
     let mut launches = harness.play(bench, test, &sets)?;
-    let seen = launches.iter().fold(Tally::default(), |all, (_, launch)| all.and(*launch));
+    let seen = total(&launches);
     let forbidden = matches!(cell.verdict()?, Verdict::Forbidden(_));
     if let Some(contradiction) = contradiction(forbidden, &seen, bench.seed) {
         return Err(failed(format!("{contradiction} {}", cell.word(case)?.reason)));
@@ -253,23 +253,26 @@ fn play(bench: &mut Bench<'_>, variant: &Variant, case: &Case, cell: &Cell) -> R
         let mutant = cell.litmus.mutant();
         let mutants = harness.play(bench, Played { litmus: &mutant, ..test }, &sets)?;
         spare_the_blind(&mut launches, &mutants);
-        let shown = mutants.iter().fold(Tally::default(), |all, (_, launch)| all.and(*launch));
+        let shown = total(&mutants);
         if let Some(contradiction) = contradiction(false, &shown, bench.seed) {
             return Err(failed(format!("the mutant of {}: {contradiction}", cell.litmus.name)));
         }
         bench.observation("mutant", case, &[], shown.weak, shown.informative);
     }
-    let counted = launches.iter().fold(Tally::default(), |all, (_, launch)| all.and(*launch));
+    let counted = total(&launches);
     bench.observation("weak", case, &[], counted.weak, counted.informative);
     if cell.litmus.name == "MP" && cell.place == Place::OtherBlock {
         for (looks, reader) in [(false, "new_to_it"), (true, "looked_before")] {
-            let of_reader = launches.iter().filter(|(manner, _)| manner.looks == looks);
-            let counted = of_reader.fold(Tally::default(), |all, (_, launch)| all.and(*launch));
+            let counted = total(launches.iter().filter(|(manner, _)| manner.looks == looks));
             let at = [("reader", reader.into())];
             bench.observation("weak_by_reader", case, &at, counted.weak, counted.informative);
         }
     }
     Ok(())
+}
+
+fn total<'a>(launches: impl IntoIterator<Item = &'a (Manner, Tally)>) -> Tally {
+    launches.into_iter().fold(Tally::default(), |all, (_, launch)| all.and(*launch))
 }
 
 /// A launch that does not show its mutant would not show the test's own outcome either: its tries say nothing.
